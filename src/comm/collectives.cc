@@ -99,7 +99,7 @@ void Communicator::AllReduce(std::span<float> values, AllReduceAlgorithm algorit
 
 void Communicator::Broadcast(Array<float> values, int root) const {
   const CountedAs scope("exchange");
-  KeptStaging& staged = group_->staged;
+  HostCopy& staged = group_->staged;
   const std::span<float> copy = rank() == root ? staged.Read(values) : staged.Of(values);
   Broadcast(std::as_writable_bytes(copy), root);
   if (rank() != root) staged.Write(values);

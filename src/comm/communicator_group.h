@@ -6,7 +6,7 @@
 
 #include "comm/communicator.h"
 #include "comm/members.h"
-#include "tensor/kept_staging.h"
+#include "tensor/array.h"
 
 namespace yoke {
 
@@ -20,7 +20,7 @@ struct Communicator::Group {
   Traffic traffic = {};
   bool asked = false;  // whether `native` was looked up
   std::unique_ptr<NativeAllReduce> native = {};
-  KeptStaging staged = {};
+  HostCopy staged = {};
 
   /// The rank from which a message came that was wanted `from` there.
   int SourceOf(const Message& message, int from) const {

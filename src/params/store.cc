@@ -108,10 +108,11 @@ void Initialize(ParamStore& store, uint64_t seed, int threads) {
     const Initializer& initializer =
         FindEntry(AllInitializers(), "initializer", slices[i].initializer);
     const Random random{seed, Word(Draw::kInitialize), HashOf(slices[i].name)};
-    HostCopy copy(store.values(static_cast<int>(i)));
+    HostCopy copy;
+    const Array<float> values = store.values(static_cast<int>(i));
     const auto fill = slices[i].type == DType::kBf16 ? FillSlice<Bf16> : FillSlice<float>;
-    fill(initializer, slices[i], random, threads, copy.Host().data());
-    copy.Write();
+    fill(initializer, slices[i], random, threads, copy.Of(values).data());
+    copy.Write(values);
   }
   store.Publish();
 }

@@ -8,7 +8,7 @@
 
 #include "base/options.h"
 #include "comm/communicator.h"
-#include "tensor/kept_staging.h"
+#include "tensor/array.h"
 
 namespace yoke {
 
@@ -53,7 +53,7 @@ class Compressor {
   /// The error so far; empty without error feedback.
   std::vector<float>& residual() { return residual_; }
   /// For values on a device.
-  KeptStaging& staging() { return staging_; }
+  HostCopy& staging() { return staging_; }
 
  private:
   int64_t SentCount(int64_t count) const;
@@ -67,7 +67,7 @@ class Compressor {
 
   CompressionSettings settings_;
   std::vector<float> residual_;
-  KeptStaging staging_;
+  HostCopy staging_;
 };
 
 /// All ranks: `values`, which begin at `offset` of the gradient, become their sum over the ranks,

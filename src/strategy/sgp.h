@@ -7,7 +7,7 @@
 #include "strategy/side_thread.h"
 #include "strategy/statistics.h"
 #include "strategy/update.h"
-#include "tensor/kept_staging.h"
+#include "tensor/array.h"
 
 namespace yoke::strategy {
 
@@ -68,7 +68,7 @@ class Sgp : public Strategy {
   Buffer half_, model_;       // what arrives
   double half_weight_ = 0, weight_before_ = 1;
   std::vector<std::byte> message_;
-  KeptStaging leaving_, arriving_;
+  HostCopy leaving_, arriving_;
   SideThread thread_;  // last: it ends first
 };
 

@@ -66,46 +66,58 @@ Buffer BufferLike(Array<T> array) {
   return Buffer(*array.device, array.Bytes());
 }
 
-/// An array's elements for the host: the array itself where it lies there, otherwise a copy.
-template <typename T>
+/// Arrays' elements for the host, one array at a time, in memory that is kept from call to call.
 class HostCopy {
  public:
-  explicit HostCopy(Array<T> array)
-      : array_(array), copy_(array.device->staging(), array.OnHost() ? 0 : array.Bytes()) {}
-
-  /// Copies the elements from their device.
-  void Read() {
-    if (!array_.OnHost()) Copy(CopyOf(), array_);
+  /// The elements themselves where they lie on the host; otherwise memory for a copy, which is
+  /// valid until the next call. All arrays are of one device.
+  template <typename T>
+  std::span<T> Of(Array<T> array) {
+    return array.OnHost() ? array.Host() : MemoryFor(array).Host();
+  }
+  /// The same, with the elements as they are.
+  template <typename T>
+  std::span<T> Read(Array<T> array) {
+    if (!array.OnHost()) Copy(MemoryFor(array), array);
+    return Of(array);
   }
   /// Copies them back.
-  void Write() {
-    if (!array_.OnHost()) Copy(array_, CopyOf());
+  template <typename T>
+  void Write(Array<T> array) {
+    if (!array.OnHost()) Copy(array, MemoryFor(array));
   }
-  std::span<T> Host() const { return array_.OnHost() ? array_.Host() : CopyOf().Host(); }
 
  private:
-  Array<std::remove_const_t<T>> CopyOf() const { return AllOf<std::remove_const_t<T>>(copy_); }
+  template <typename T>
+  Array<std::remove_const_t<T>> MemoryFor(Array<T> array) {
+    if (memory_.bytes() < array.Bytes()) memory_ = Buffer(array.device->staging(), array.Bytes());
+    return AllOf<std::remove_const_t<T>>(memory_).First(array.count);
+  }
 
-  Array<T> array_;
-  Buffer copy_;
+  Buffer memory_;
 };
 
 /// Several arrays, copied together.
 class HostCopies {
  public:
   /// The array's elements; valid as long as the copies.
-  std::span<float> Of(Array<float> array) {
-    HostCopy<float>& copy = copies_.emplace_back(array);
-    copy.Read();
-    return copy.Host();
+  template <typename T>
+  std::span<T> Of(Array<T> array) {
+    Copied& copied = copies_.emplace_back();
+    copied.bytes = {array.device, reinterpret_cast<char*>(array.data), array.Bytes()};
+    return copied.copy.Read(array);
   }
   /// Copies all back.
   void Write() {
-    for (HostCopy<float>& copy : copies_) copy.Write();
+    for (Copied& copied : copies_) copied.copy.Write(copied.bytes);
   }
 
  private:
-  std::vector<HostCopy<float>> copies_;
+  struct Copied {
+    Array<char> bytes;
+    HostCopy copy;
+  };
+  std::vector<Copied> copies_;
 };
 
 }  // namespace yoke

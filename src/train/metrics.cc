@@ -7,7 +7,6 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <optional>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -169,8 +168,7 @@ class Evaluation {
   ParamView FindValues() {
     ParamView view = request_.params;
     if (!ranked_) return view;
-    host_values_.emplace(view.values).Read();
-    view.values = OnHost(host_values_->Host());
+    view.values = OnHost(host_values_.Read(view.values));
     return view;
   }
   Device& device() const { return *params_.values.device; }
@@ -309,7 +307,7 @@ class Evaluation {
   const EvaluateRequest& request_;
   const OutputSearch* tables_;  ///< May be null.
   bool ranked_;
-  std::optional<HostCopy<const float>> host_values_;  // of ranked outputs
+  HostCopy host_values_;  // of ranked outputs
   ParamView params_;
   int64_t chunk_;
   std::vector<Sums> sums_;  ///< By chunk.

@@ -411,8 +411,7 @@ void Replica::Settle() {
   const CountedAs scope("meeting");
   strategy_->Quiesce();
   model_values_ = strategy_->Model();
-  model_.emplace(model_values_);
-  model_->Read();
+  model_ = model_copy_.Read(model_values_);
   TakeLayers();
 }
 

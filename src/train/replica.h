@@ -134,7 +134,7 @@ class Replica {
   Metrics EvaluateOwn(const Reader& reader) const;
 
   /// The model's packed values on rank 0, as Settle left them.
-  std::span<const float> Model() const { return model_->Host(); }
+  std::span<const float> Model() const { return model_; }
   /// Adds the state needed for resuming.
   void Describe(CheckpointHeader& header) const;
   /// Whether each rank has its own state that an exact continuation needs, and its tensors.
@@ -194,7 +194,8 @@ class Replica {
   ExecutorStep work_;
   double step_seconds_ = 0, update_seconds_ = 0;  // since the last report
   Array<const float> model_values_;               // where the strategy holds them
-  std::optional<HostCopy<const float>> model_;
+  HostCopy model_copy_;
+  std::span<const float> model_;
 };
 
 }  // namespace yoke

@@ -291,12 +291,13 @@ std::vector<std::vector<float>> AfterUpdates(const UpdateRule& rule, Device& dev
   Gradients gradients(layout, device);
   RuleState state(layout, rule, device);
   for (uint64_t step = 1; step <= 4; ++step) {
-    HostCopy copy(gradients.dense());
+    HostCopy copy;
+    const std::span<float> gradient = copy.Of(gradients.dense());
     Random random{step};
     for (const Slice& slice : layout.slices())
       for (int64_t i = 0; slice.kind == SliceKind::kDense && i < slice.Count(); ++i)
-        copy.Host()[slice.offset + i] = static_cast<float>(random.Normal());
-    copy.Write();
+        gradient[slice.offset + i] = static_cast<float>(random.Normal());
+    copy.Write(gradients.dense());
     Apply(params, {.rule = rule,
                    .state = state,
                    .gradients = gradients,

@@ -93,9 +93,9 @@ struct OnDevice {
   }
   std::vector<float> Model() {
     strategy->Quiesce();
-    HostCopy<const float> model(strategy->Model());
-    model.Read();
-    return {model.Host().begin(), model.Host().end()};
+    HostCopy copy;
+    const std::span<const float> model = copy.Read(strategy->Model());
+    return {model.begin(), model.end()};
   }
   static ParamLayout Layout() {
     ParamLayout layout;

@@ -53,18 +53,15 @@ TEST_P(ArrayTest, IsCopiedWithinItsDevice) {
 TEST_P(ArrayTest, IsCopiedForTheHost) {
   const Buffer buffer = CopyOn(device(), Floats{1, 2, 3, 4});
   const auto middle = AllOf<float>(buffer).Part(1, 3);
-  HostCopy copy(middle);
-  EXPECT_EQ(copy.Host().data() == middle.data, !GetParam());  // the array itself on the host
-  copy.Read();
-  EXPECT_EQ(Floats(copy.Host().begin(), copy.Host().end()), (Floats{2, 3}));
-  copy.Host()[0] = 7;
+  HostCopy copy;
+  EXPECT_EQ(copy.Of(middle).data() == middle.data, !GetParam());  // the array itself on the host
+  const std::span<float> elements = copy.Read(middle);
+  EXPECT_EQ(Floats(elements.begin(), elements.end()), (Floats{2, 3}));
+  elements[0] = 7;
   EXPECT_EQ(ValuesOf(middle), (GetParam() ? Floats{2, 3} : Floats{7, 3}));
-  copy.Write();
+  copy.Write(middle);
   EXPECT_EQ(ValuesOf(AllOf<float>(buffer)), (Floats{1, 7, 3, 4}));
-
-  HostCopy<const float> read(middle);
-  read.Read();
-  EXPECT_EQ(read.Host()[1], 3);
+  EXPECT_EQ(copy.Read(Array<const float>(AllOf<float>(buffer)))[3], 4);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ArrayTest, testing::Bool(),

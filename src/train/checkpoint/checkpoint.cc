@@ -293,12 +293,13 @@ void Checkpoint::Verify() const {
 }
 
 void Checkpoint::Load(ParamStore& params) const {
-  HostCopy<float> values(params.values());
-  for (const StoredTensor& tensor : ModelTensors(params.layout(), values.Host().data())) {
+  HostCopy copy;
+  float* const values = copy.Of(params.values()).data();
+  for (const StoredTensor& tensor : ModelTensors(params.layout(), values)) {
     model_.CopyTo(tensor);
     RequireFinite({&tensor, 1}, folder_ + kModel);
   }
-  values.Write();
+  copy.Write(params.values());
   params.Publish();
 }
 
