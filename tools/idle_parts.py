@@ -203,7 +203,7 @@ class IdleStream : public Stream {
   void Clear(void* memory, int64_t bytes) override { std::memset(memory, 0, bytes); }
   void Wait() override {}
   bool WaitFor(double) override { return true; }
-  std::shared_ptr<Event> Record() override { return CpuStream().Record(); }
+  void Record(std::shared_ptr<Event>& event) override { CpuStream().Record(event); }
   void Await(std::shared_ptr<Event> event) override { event->Wait(); }
 };
 

@@ -57,7 +57,7 @@ class Recorder : public Stream {
     Add({.operation = "clear", .kernel = "stream", .bytes = static_cast<double>(bytes)});
     stream_.Clear(memory, bytes);
   }
-  std::shared_ptr<Event> Record() override { return stream_.Record(); }
+  void Record(std::shared_ptr<Event>& event) override { stream_.Record(event); }
   void Await(std::shared_ptr<Event> event) override { stream_.Await(std::move(event)); }
   void Wait() override { stream_.Wait(); }
   bool WaitFor(double seconds) override { return stream_.WaitFor(seconds); }

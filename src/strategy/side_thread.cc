@@ -44,14 +44,30 @@ void SideThread::Begin() {
 }
 
 /// The job in the order of a stream of its own.
-SideThread::Job SideThread::OnDevice(Job job) const {
-  return [this, job = std::move(job), before = device_.stream().Record()](Endpoint& endpoint) {
+SideThread::Job SideThread::OnDevice(Job job) {
+  std::shared_ptr<Event> before = TakeEvent();
+  device_.stream().Record(before);
+  return [this, job = std::move(job), before = std::move(before)](Endpoint& endpoint) {
     const CountedAs scope("exchange");
     const Beside beside(device_, *stream_);
     stream_->Await(before);
+    KeepEvent(before);
     job(endpoint);
     stream_->Wait();
   };
+}
+
+std::shared_ptr<Event> SideThread::TakeEvent() {
+  const std::lock_guard lock(mutex_);
+  if (events_.empty()) return nullptr;
+  std::shared_ptr<Event> event = std::move(events_.back());
+  events_.pop_back();
+  return event;
+}
+
+void SideThread::KeepEvent(std::shared_ptr<Event> event) {
+  const std::lock_guard lock(mutex_);
+  events_.push_back(std::move(event));
 }
 
 void SideThread::Do(Job job) {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <vector>
 
 #include "base/check.h"
 #include "comm/communicator.h"
@@ -79,7 +80,9 @@ class SideThread {
   Traffic traffic() const;
 
  private:
-  Job OnDevice(Job job) const;
+  Job OnDevice(Job job);
+  std::shared_ptr<Event> TakeEvent();
+  void KeepEvent(std::shared_ptr<Event> event);
   void Run(const Communicator& own);
   bool RunNext(Endpoint& endpoint);
   void Handle(Endpoint& endpoint, Message offer);
@@ -90,10 +93,11 @@ class SideThread {
   Device& device_;
   std::unique_ptr<Stream> stream_;  // of jobs; null: the device is the host
   double seconds_waited_ = 0;
-  mutable std::mutex mutex_;  // of what follows; held for a moment only
-  std::deque<Job> jobs_;      // a null one is the end
-  bool running_ = false;      // a job
-  bool awaited_ = false;      // the training thread waits for the last job
+  mutable std::mutex mutex_;                    // of what follows; held for a moment only
+  std::deque<Job> jobs_;                        // a null one is the end
+  std::vector<std::shared_ptr<Event>> events_;  // that jobs no longer use
+  bool running_ = false;                        // a job
+  bool awaited_ = false;                        // the training thread waits for the last job
   Traffic traffic_ = {};
   std::shared_ptr<void> thread_;  // last: it ends before the other members are destroyed
 };

@@ -35,7 +35,7 @@ class BatchArrays {
   /// Take on another device; what `stream` runs from Join on finds the copies there.
   void Send(const Batch& batch) {
     Take(batch);
-    there_ = target_.stream->Record();
+    target_.stream->Record(there_);
   }
   void Join(Stream& stream) const { stream.Await(there_); }
 

@@ -16,6 +16,7 @@ struct DeviceCounts {
   int64_t waits = 0;            ///< For a stream or an event.
   int64_t allocations = 0;      ///< Of the device's memory.
   int64_t frees = 0;            ///< Of it.
+  int64_t events = 0;           ///< That are made.
   int64_t host_reads = 0;       ///< Copies to the host.
   int64_t pageable_copies = 0;  ///< To or from host memory that is not of Device::staging().
 

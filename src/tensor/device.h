@@ -11,7 +11,7 @@ namespace yoke {
 
 class WorkQueue;
 
-/// A point in a stream's order.
+/// A point in a stream's order: the last one that was recorded.
 class Event {
  public:
   virtual ~Event() = default;
@@ -29,8 +29,9 @@ class Stream {
   virtual void Copy(void* to, const void* from, int64_t bytes) = 0;
   /// Fills with zeros, likewise.
   virtual void Clear(void* memory, int64_t bytes) = 0;
-  /// The point behind everything enqueued so far.
-  virtual std::shared_ptr<Event> Record() = 0;
+  /// Makes `event` the point behind everything enqueued so far. One that this stream has recorded
+  /// is used again; streams that await it keep the point that it was then. Null: it is made.
+  virtual void Record(std::shared_ptr<Event>& event) = 0;
   /// What is enqueued from now on runs after the event, which may be of another stream. If what is
   /// before the event threw, so does this stream's next wait.
   virtual void Await(std::shared_ptr<Event> event) = 0;
@@ -43,6 +44,16 @@ class Stream {
   virtual double busy_seconds() const { return 0; }
   /// Where CPU kernels for this stream run later (an emulated device); null: not there.
   virtual WorkQueue* work_queue() { return nullptr; }
+  /// What the first call's `make()` returned: it ends with the stream. Thread-safe.
+  template <typename Make>
+  void* Attached(const Make& make) {
+    std::call_once(once_, [&] { attached_ = make(); });
+    return attached_.get();
+  }
+
+ private:
+  std::once_flag once_;
+  std::shared_ptr<void> attached_;
 };
 
 /// A device with its own memory. Allocations are 64-byte aligned and zeroed. Large allocations on

@@ -57,7 +57,7 @@ class CountingDevice : public Device {
     void Clear(void* memory, int64_t bytes) override { inner_->Clear(memory, bytes); }
     void Wait() override { inner_->Wait(); }
     bool WaitFor(double seconds) override { return inner_->WaitFor(seconds); }
-    std::shared_ptr<Event> Record() override { return inner_->Record(); }
+    void Record(std::shared_ptr<Event>& event) override { inner_->Record(event); }
     void Await(std::shared_ptr<Event> event) override { inner_->Await(std::move(event)); }
     WorkQueue* work_queue() override { return inner_->work_queue(); }
 

@@ -179,14 +179,16 @@ TEST_P(DeviceTest, OneStreamAwaitsAnother) {
   const Buffer first(device(), std::ssize(ones)), second(device(), std::ssize(ones));
   const auto writer = device().NewStream(), reader = device().NewStream();
   std::vector<char> read(ones.size());
+  std::shared_ptr<Event> written, copied;
   for (int round = 0; round < 20; ++round) {
     writer->Clear(first.data(), first.bytes());
     writer->Copy(first.data(), ones.data(), first.bytes());
-    const std::shared_ptr<Event> written = writer->Record();
+    writer->Record(written);
     reader->Await(written);
     reader->Copy(second.data(), first.data(), first.bytes());
     reader->Copy(read.data(), second.data(), first.bytes());
-    writer->Await(reader->Record());  // the next round's writing
+    reader->Record(copied);
+    writer->Await(copied);  // the next round's writing
     reader->Wait();
     written->Wait();
     ASSERT_EQ(read, ones) << round;
@@ -283,11 +285,31 @@ TEST(EmulatedDevice, WaitThrowsWhatWorkThrew) {
   EXPECT_TRUE(device->NewStream()->WaitFor(1));
 }
 
+TEST(EmulatedDevice, StreamsKeepThePointThatTheyAwait) {
+  const auto device = NewEmulatedDevice(1, {});
+  const auto first = device->NewStream(), second = device->NewStream();
+  std::atomic<bool> goes_on = false, done = false;
+  std::shared_ptr<Event> event;
+  first->Record(event);
+  const Event* const made = event.get();
+  second->Await(event);
+  second->work_queue()->Enqueue([&done] { done = true; });
+  first->work_queue()->Enqueue([&goes_on] { goes_on.wait(false); });
+  first->Record(event);
+  EXPECT_EQ(event.get(), made);
+  second->Wait();
+  EXPECT_TRUE(done);
+  goes_on = true;
+  goes_on.notify_all();
+  event->Wait();
+}
+
 TEST(EmulatedDevice, AFailureReachesWhoAwaitsIt) {
   const auto device = NewEmulatedDevice(1, {});
   const auto fails = device->NewStream(), awaits = device->NewStream();
   fails->work_queue()->Enqueue([] { throw std::runtime_error("work failed"); });
-  const std::shared_ptr<Event> event = fails->Record();
+  std::shared_ptr<Event> event;
+  fails->Record(event);
   awaits->Await(event);
   EXPECT_THROW(awaits->Wait(), std::runtime_error);
   EXPECT_THROW(event->Wait(), std::runtime_error);

@@ -56,7 +56,10 @@ TEST_F(StrictTest, OtherHostMemoryIsPageable) {
 
 TEST_F(StrictTest, WaitsOfTheHostCountAndThoseOfStreamsDoNot) {
   const auto first = device_.NewStream(), second = device_.NewStream();
-  const std::shared_ptr<Event> event = first->Record();
+  std::shared_ptr<Event> event;
+  first->Record(event);
+  first->Record(event);
+  EXPECT_EQ(Of("Record"), DeviceCounts{.events = 1});
   second->Await(event);
   second->Wait();
   EXPECT_TRUE(second->WaitFor(10));

@@ -75,7 +75,7 @@ class SingleThere : public Executor {
     pass.view = context_.arithmetic == DType::kBf16 ? bf16_.Refresh(params) : params;
     GraphPlan& plan = Forward(pass, context_.stop);
     plan.Backward(pass.batch, pass.view, step.ready);
-    pass.end = device().stream().Record();
+    device().stream().Record(pass.end);
     next_ = (next_ + 1) % kUnderWay;
     ++under_way_;
     return {.examples = batch.size, .late = true};

@@ -92,27 +92,37 @@ class SeparateMemory {
   Pieces free_;  // offsets and sizes
 };
 
-/// An event that a worker thread announces.
+/// An event that a worker thread announces. Its points have numbers.
 class AnnouncedEvent : public Event {
  public:
-  void Announce(std::exception_ptr failure) {
+  /// The number of a new point.
+  int64_t Next() {
+    const std::lock_guard lock(mutex_);
+    return ++last_;
+  }
+  int64_t last() const {
+    const std::lock_guard lock(mutex_);
+    return last_;
+  }
+  void Announce(int64_t point, std::exception_ptr failure) {
     {
       const std::lock_guard lock(mutex_);
-      past_ = true;
+      past_ = point;
       failure_ = std::move(failure);
     }
     changed_.notify_all();
   }
-  void Wait() override {
+  void Wait() override { WaitFor(last()); }
+  void WaitFor(int64_t point) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return past_; });
+    changed_.wait(lock, [this, point] { return past_ >= point; });
     if (failure_) std::rethrow_exception(failure_);
   }
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
-  bool past_ = false;
+  int64_t last_ = 0, past_ = 0;
   std::exception_ptr failure_;
 };
 
@@ -152,13 +162,17 @@ class EmulatedStream : public Stream, public WorkQueue {
     if (bytes > 0) Push({[to = Reach(memory), bytes] { std::memset(to, 0, bytes); }});
   }
 
-  std::shared_ptr<Event> Record() override {
-    auto event = std::make_shared<AnnouncedEvent>();
-    Push({.run = [this, event] { event->Announce(Failure()); }});
-    return event;
+  void Record(std::shared_ptr<Event>& event) override {
+    auto own = std::dynamic_pointer_cast<AnnouncedEvent>(event);
+    if (!own) event = own = std::make_shared<AnnouncedEvent>();
+    Push({.run = [this, own, point = own->Next()] { own->Announce(point, Failure()); }});
   }
   void Await(std::shared_ptr<Event> event) override {
-    Push({.run = [event = std::move(event)] { event->Wait(); }, .works = false});
+    const auto own = std::dynamic_pointer_cast<AnnouncedEvent>(event);
+    if (own)
+      Push({.run = [own, point = own->last()] { own->WaitFor(point); }, .works = false});
+    else
+      Push({.run = [event = std::move(event)] { event->Wait(); }, .works = false});
   }
 
   double busy_seconds() const override {

@@ -43,6 +43,10 @@ class CountingDevice::Ledger {
     ++Of("Free").frees;
     device_.Remove(memory);
   }
+  void CountEvent() {
+    const std::lock_guard lock(mutex_);
+    ++Of("Record").events;
+  }
   void CountCopy(const void* to, const void* from) {
     const std::lock_guard lock(mutex_);
     if (device_.Contain(from) && !device_.Contain(to)) ++Of("Copy").host_reads;
@@ -100,13 +104,14 @@ class CountingDevice::Staging : public Device {
 
 class CountingDevice::CountedEvent : public Event {
  public:
-  CountedEvent(std::shared_ptr<Event> inner, std::shared_ptr<Ledger> ledger)
-      : inner_(std::move(inner)), ledger_(std::move(ledger)) {}
+  explicit CountedEvent(std::shared_ptr<Ledger> ledger) : ledger_(std::move(ledger)) {
+    ledger_->CountEvent();
+  }
   void Wait() override {
     ledger_->CountWait("Event::Wait");
     inner_->Wait();
   }
-  const std::shared_ptr<Event>& inner() const { return inner_; }
+  std::shared_ptr<Event>& inner() { return inner_; }
 
  private:
   std::shared_ptr<Event> inner_;
@@ -122,12 +127,14 @@ class CountingDevice::CountedStream : public Stream {
     inner_->Copy(to, from, bytes);
   }
   void Clear(void* memory, int64_t bytes) override { inner_->Clear(memory, bytes); }
-  std::shared_ptr<Event> Record() override {
-    return std::make_shared<CountedEvent>(inner_->Record(), ledger_);
+  void Record(std::shared_ptr<Event>& event) override {
+    auto counted = std::dynamic_pointer_cast<CountedEvent>(event);
+    if (!counted) event = counted = std::make_shared<CountedEvent>(ledger_);
+    inner_->Record(counted->inner());
   }
   /// The stream waits, not its caller.
   void Await(std::shared_ptr<Event> event) override {
-    const auto* const counted = dynamic_cast<CountedEvent*>(event.get());
+    auto* const counted = dynamic_cast<CountedEvent*>(event.get());
     inner_->Await(counted ? counted->inner() : event);
   }
   void Wait() override {

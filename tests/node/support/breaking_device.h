@@ -43,7 +43,7 @@ class BreakingDevice : public Device {
       ThrowIfDue();
       return done;
     }
-    std::shared_ptr<Event> Record() override { return inner_->Record(); }
+    void Record(std::shared_ptr<Event>& event) override { inner_->Record(event); }
     void Await(std::shared_ptr<Event> event) override { inner_->Await(std::move(event)); }
     double busy_seconds() const override { return inner_->busy_seconds(); }
     WorkQueue* work_queue() override { return inner_->work_queue(); }
