@@ -52,26 +52,21 @@ void RunOnHost(const VectorCall& call) {
     case Operation::kSquareSum:
       *call.result = SquareSum(p);
       return;
+    case Operation::kAddSquareSum:
+      *call.result += SquareSum(p);
+      return;
     case Operation::kFirstNonFinite:
       *call.result = static_cast<double>(FirstNonFinite(p));
   }
 }
 
-/// Enqueues the call on the device's current stream, without a kernel object, and returns that.
-Stream& Enqueue(VectorCall call, Device& device) {
+/// Those of the device's current stream, which keeps them.
+Kernel<VectorCall>& VectorsOn(Device& device) {
   Stream& stream = CurrentStream(device);
-  WorkQueue* const queue = stream.work_queue();
-  if (!queue) throw Error(fmt::format("vectors run on the CPU only, not on {}", device.name()));
-  call.Addresses([queue](auto*&... addresses) {
-    ((addresses =
-          static_cast<std::remove_reference_t<decltype(addresses)>>(queue->Reach(addresses))),
-     ...);
+  void* const vectors = stream.Attached([&] {
+    return std::shared_ptr<Kernel<VectorCall>>(MakeVectors({.device = &device, .stream = &stream}));
   });
-  queue->Enqueue([call, threads = KernelThreads()] {
-    SetKernelThreads(threads);
-    RunOnHost(call);
-  });
-  return stream;
+  return *static_cast<Kernel<VectorCall>*>(vectors);
 }
 
 /// Runs the call on the arrays' device. `others`: p and q, as far as the operation has them.
@@ -85,15 +80,21 @@ void Run(VectorCall call, Array<float> y, std::initializer_list<Array<const floa
     *std::exchange(operand, &call.q) = other.data;
   }
   if (y.OnHost()) return RunOnHost(call);
-  Enqueue(call, *y.device);
+  VectorsOn(*y.device).Forward(call);
+}
+
+/// Runs an operation with one result in the array's memory.
+void SumTo(double* sum, Operation operation, Array<const float> x) {
+  const VectorCall call = {.operation = operation, .p = x.data, .count = x.count, .result = sum};
+  x.OnHost() ? RunOnHost(call) : VectorsOn(*x.device).Forward(call);
 }
 
 /// Runs an operation with one result on a device, and waits for it.
 double Reduce(Operation operation, Array<const float> x) {
   const Buffer result(x.device->staging(), sizeof(double));
-  Enqueue({.operation = operation, .p = x.data, .count = x.count, .result = result.As<double>()},
-          *x.device)
-      .Wait();
+  VectorsOn(*x.device).Forward(
+      {.operation = operation, .p = x.data, .count = x.count, .result = result.As<double>()});
+  CurrentStream(*x.device).Wait();
   return *result.As<double>();
 }
 
@@ -216,11 +217,9 @@ double SquareSum(Array<const float> x) {
   return x.OnHost() ? SquareSum(x.Host()) : Reduce(Operation::kSquareSum, x);
 }
 
-void SquareSum(Array<const float> x, double* sum) {
-  const VectorCall call = {
-      .operation = Operation::kSquareSum, .p = x.data, .count = x.count, .result = sum};
-  x.OnHost() ? RunOnHost(call) : static_cast<void>(Enqueue(call, *x.device));
-}
+void SquareSum(Array<const float> x, double* sum) { SumTo(sum, Operation::kSquareSum, x); }
+
+void AddSquareSum(Array<const float> x, double* sum) { SumTo(sum, Operation::kAddSquareSum, x); }
 
 int64_t FirstNonFinite(Array<const float> x) {
   if (x.OnHost()) return FirstNonFinite(x.Host());
@@ -239,7 +238,7 @@ const KernelList<VectorCall, NoShape> operation::kVectors(
     {.backward = false,
      .bf16 = false,
      .others = "fill, scale, divide, add, add_scaled, subtract, add_difference, scaled_difference, "
-               "move_towards, move_towards_all, square_sum, first_non_finite"},
+               "move_towards, move_towards_all, square_sum, add_square_sum, first_non_finite"},
     {{"loops", LoopsOf<VectorLoop>}});
 
 std::unique_ptr<Kernel<VectorCall>> MakeVectors(const Target& target) {

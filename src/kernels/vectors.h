@@ -59,6 +59,8 @@ void MoveTowardsAll(Array<float> y, float a, Array<const float> sum, float n);
 double SquareSum(Array<const float> x);
 /// Writes the sum to memory of the array's device.
 void SquareSum(Array<const float> x, double* sum);
+/// Adds it to what is there.
+void AddSquareSum(Array<const float> x, double* sum);
 int64_t FirstNonFinite(Array<const float> x);
 
 /// One of these operations, as a device's kernel gets it: y, and x or p and q.
@@ -75,6 +77,7 @@ struct VectorCall {
     kMoveTowards,
     kMoveTowardsAll,
     kSquareSum,  ///< Of p, to *result: memory of the device, or staging memory.
+    kAddSquareSum,
     kFirstNonFinite,
   };
   Operation operation = Operation::kFill;

@@ -5,6 +5,8 @@
 
 #include "kernels/convert.h"
 #include "kernels/linear/linear.h"
+#include "kernels/vectors.h"
+#include "tensor/current_stream.h"
 #include "tensor/emulated.h"
 
 namespace yoke::recorder_test {
@@ -52,6 +54,20 @@ TEST(Recorder, CopiesStillTakePlace) {
   const std::vector<RecordedCalls> calls = recorder.Take();
   ASSERT_EQ(calls.size(), 1U);
   EXPECT_EQ(calls[0].operation, "copy");
+  EXPECT_EQ(calls[0].calls, 2);
+}
+
+TEST(Recorder, ListsVectorsOfTheCurrentStream) {
+  const auto device = NewEmulatedDevice(0, {});
+  const auto stream = device->NewStream();
+  Recorder recorder(*stream);
+  const Beside beside(*device, recorder);
+  const Buffer there(*device, 3 * sizeof(float));
+  Fill(AllOf<float>(there), 1);
+  Scale(AllOf<float>(there), 2);
+  const std::vector<RecordedCalls> calls = recorder.Take();
+  ASSERT_EQ(calls.size(), 1U);
+  EXPECT_EQ(calls[0].operation, "vectors");
   EXPECT_EQ(calls[0].calls, 2);
 }
 
