@@ -97,7 +97,7 @@ Elastic::Elastic(const Options& options, const StrategyContext& context, Elastic
 
 void Elastic::Allocate() {
   const Array<float> values = context_.params.values();
-  Device& memory = in_host_ ? Cpu() : *values.device;
+  Device& memory = in_host_ ? values.device->staging() : *values.device;
   for (Buffer* buffer : {&own_, &centre_}) *buffer = Buffer(memory, values.Bytes());
   if (HasCentre()) centre_force_ = Buffer(memory, values.Bytes());
   if (&memory != values.device) pull_ = BufferLike(values);

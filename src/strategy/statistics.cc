@@ -11,11 +11,12 @@ namespace yoke {
 void RunningStatistics::Average(const Communicator& world, Array<float> packed) const {
   if (empty() || world.size() == 1) return;
   const Array<float> ours = Of(packed);
-  std::vector<float> sums(static_cast<size_t>(count_));
-  Copy(OnHost(std::span(sums)), ours);  // a lost rank leaves the values as they are
-  world.AllReduce(sums);
-  Divide(sums, static_cast<float>(world.size()));
-  Copy(ours, OnHost(std::span(sums)));
+  const Buffer memory(ours.device->staging(), ours.Bytes());
+  const Array<float> sums = AllOf<float>(memory);
+  Copy(sums, ours);  // a lost rank leaves the values as they are
+  world.AllReduce(sums.Host());
+  Divide(sums.Host(), static_cast<float>(world.size()));
+  Copy(ours, sums);
 }
 
 void RunningStatistics::Remember(Array<const float> copy) {
