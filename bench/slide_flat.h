@@ -85,7 +85,7 @@ class FlatStep : public Step {
       const std::array<FlatRows, 3>& arrays = rows_[slice];
       for (size_t r = 0; r < rows.ids.size(); ++r) {
         const int32_t id = rows.ids[r];
-        const auto [first, second] = CorrectionsAt(++state_->row_steps(slice)[id]);
+        const auto [first, second] = CorrectionsAt(++state_->row_steps(slice).data[id]);
         loops_.update({.gradient = rows.values.data() + r * kHidden,
                        .values = arrays[0][id],
                        .first = arrays[1][id],

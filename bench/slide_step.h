@@ -382,7 +382,7 @@ class Step {
       const RowGradient& rows = gradients_->rows(slice);
       for (size_t r = 0; r < rows.ids.size(); ++r) {
         const int64_t at = layout_.slices()[slice].offset + int64_t{rows.ids[r]} * kHidden;
-        const int t = ++state_->row_steps(slice)[rows.ids[r]];
+        const int t = ++state_->row_steps(slice).data[rows.ids[r]];
         const double first = 1 - std::pow(0.9, t), second = std::sqrt(1 - std::pow(0.999, t));
         float* const w = params_->values().Host().data() + at;
         float* const first_moment = state_->array(0).Host().data() + at;

@@ -48,8 +48,7 @@ struct ParamRef {
   ConstTensor value;
   /// Written (not added to) by Backward; null when not differentiating.
   float* gradient = nullptr;
-  /// The same for a row-sparse slice; Backward replaces it. On a device, its values are there when
-  /// the stream has waited.
+  /// The same for a row-sparse slice; Backward replaces it.
   RowGradient* rows = nullptr;
   /// The f32 value where the call may change it: a buffer, or a weight that Backward, after its
   /// last read, updates in place instead of writing the gradient. Else null.
@@ -96,6 +95,9 @@ class LayerStates {
  private:
   std::vector<std::unique_ptr<LayerState>> states_;
 };
+
+/// Passes of one plan that may be under way on a device at the same time.
+inline constexpr int kMostUnderWay = 3;
 
 /// The arguments of one call. Tensors carry the batch axis in front.
 struct LayerCall {

@@ -3,13 +3,17 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <limits>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "base/log.h"
+#include "base/room.h"
 #include "node/sent_batch.h"
+#include "tensor/growing_buffer.h"
 
 namespace yoke {
 
@@ -26,11 +30,38 @@ struct DeviceReplica::Queue {
         values(device, host_values.bytes()),
         gradients(layout, device),
         plans(context, usual, {.target = {.device = &device, .stream = stream.get()}}) {
+    for (size_t s = 0; s < layout.slices().size(); ++s)
+      host_rows.push_back({GrowingBuffer({.device = &device.staging()})});
     plans.For(usual);
   }
 
+  /// Starts the copies of touched rows' gradients to staging memory.
+  void FetchRows() {
+    for (size_t s = 0; s < host_rows.size(); ++s) {
+      const Array<const float> there = gradients.rows(static_cast<int>(s)).values_there;
+      host_rows[s].values = host_rows[s].memory.Reserve<float>(there.count);
+      stream->Copy(host_rows[s].values, there.data, there.Bytes());
+    }
+  }
+  /// Gives them away when they have come.
+  void TakeRows(Gradients& to) {
+    for (size_t s = 0; s < host_rows.size(); ++s) {
+      RowGradient& from = gradients.rows(static_cast<int>(s));
+      RowGradient& rows = to.rows(static_cast<int>(s));
+      std::swap(rows.ids, from.ids);
+      ResizeWithRoom(rows.values, from.values_there.count);
+      std::copy_n(host_rows[s].values, from.values_there.count, rows.values.data());
+    }
+  }
+
+  struct HostRows {
+    GrowingBuffer memory;
+    float* values = nullptr;
+  };
+
   const ParamLayout layout;
   Buffer host_values, host_gradient, host_statistics;
+  std::vector<HostRows> host_rows;  ///< By slice.
   std::unique_ptr<Stream> stream, sending;
   SentBatch batches[2];
   int sent = 0, now = 0;  ///< The one sent last, and that of the pass under way.
@@ -106,12 +137,12 @@ StepResult DeviceReplica::Finish(Gradients& gradients) {
   queue.stream->Copy(queue.host_statistics.data(),
                      queue.values.As<float>() + queue.layout.statistics_begin(),
                      queue.host_statistics.bytes());
+  queue.FetchRows();
   Await();
   busy_seconds_ = queue.stream->busy_seconds() - busy_before_;
   if (queue.now == queue.sent) busy_seconds_ += queue.sending->busy_seconds() - sending_before_;
   Copy(gradients.dense(), AllOf<float>(queue.host_gradient));
-  for (int s = 0; s < std::ssize(queue.layout.slices()); ++s)
-    std::swap(gradients.rows(s), queue.gradients.rows(s));
+  queue.TakeRows(gradients);
   return {.loss = queue.plan->Loss(), .examples = queue.batch().size};
 }
 

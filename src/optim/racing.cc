@@ -53,7 +53,7 @@ std::unique_lock<std::mutex> RacingUpdates::LockRun(int64_t offset) {
 
 int32_t RacingUpdates::CountRow(int slice, int64_t row, int64_t offset) {
   const auto lock = LockRun(offset);
-  return CountShared(state_.row_steps(slice)[row]);
+  return CountShared(state_.row_steps(slice).data[row]);
 }
 
 void RacingUpdates::ApplyRun(const UpdateRule& rule, float* values, const float* gradient,

@@ -19,12 +19,28 @@
 namespace yoke {
 namespace {
 
-/// A rule's loop over a run.
+/// The elements of a row; `span` begins at row 0.
+UpdateSpan RowOf(UpdateSpan span, int64_t row) {
+  span.values += row * span.count;
+  for (float*& state : span.state)
+    if (state) state += row * span.count;
+  return span;
+}
+
+/// A rule's loop over a run, or over touched rows.
 struct UpdateLoop {
   using Call = UpdateCall;
   const UpdateRule* rule;
   void Forward(const Call& call) const {
-    if (call.scalars->stop == 0) rule->Update(call.span, call.scalars->step);
+    if (call.scalars->stop != 0) return;
+    if (!call.ids) return rule->Update(call.span, call.scalars->step);
+    UpdateStep step = call.scalars->step;
+    for (int64_t r = 0; r < call.rows; ++r) {
+      UpdateSpan row = RowOf(call.span, call.ids[r]);
+      row.gradient += r * row.count;
+      step.step = ++call.steps[call.ids[r]];
+      rule->Update(row, step);
+    }
   }
 };
 
@@ -97,6 +113,26 @@ void ApplyDense(ParamStore& params, const ApplyRequest& request, const UpdateSte
   ApplyPart(layout, addresses, request, step, omp_get_thread_num(), omp_get_num_threads());
 }
 
+/// The sum of the squares of these slices' gradients.
+double SquareOf(const ParamLayout& layout, const Gradients& gradients, const SliceRange& slices) {
+  const auto [begin, end] = DenseElements(layout, slices);
+  double sum = SquareSum(gradients.dense().Part(begin, end));
+  for (size_t i = 0; i < layout.slices().size(); ++i) {
+    if (!slices.Has(i)) continue;
+    const RowGradient& rows = gradients.rows(static_cast<int>(i));
+    sum += SquareSum(ConstValues(rows.values)) + SquareSum(rows.values_there);
+  }
+  return sum;
+}
+
+/// Of gradients of this length.
+UpdateFacts FactsOf(const ParamLayout& layout, double norm, const SliceRange& slices) {
+  UpdateFacts facts = {.gradient_square = norm * norm};
+  for (size_t i = 0; i < layout.slices().size(); ++i)
+    if (slices.Has(i)) facts.elements += layout.slices()[i].Count();
+  return facts;
+}
+
 /// The factor by which these gradients are at most `clip_norm` long.
 double ClippedScale(double gradient_scale, double gradient_norm, double clip_norm) {
   const double norm = gradient_scale * gradient_norm;
@@ -105,8 +141,7 @@ double ClippedScale(double gradient_scale, double gradient_norm, double clip_nor
 
 /// Whether the device clips: a rule that tunes itself is told the clipped length on the host.
 bool ClipsOnDevice(const ApplyRequest& request) {
-  return request.clip_norm > 0 && request.rule.Scalars() == 0 &&
-         !request.gradients.dense().OnHost();
+  return request.clip_norm > 0 && request.rule.Scalars() == 0 && request.state.on_device();
 }
 
 /// Sets the scalars of an update.
@@ -117,7 +152,7 @@ struct StartLoop {
     step = call.step;
     if (call.clip_norm > 0)
       step.gradient_scale = ClippedScale(step.gradient_scale,
-                                         std::sqrt(call.scalars->gradient_square), call.clip_norm);
+                                         std::sqrt(call.scalars->squares.gradient), call.clip_norm);
   }
 };
 
@@ -125,23 +160,50 @@ const KernelList<UpdateStart, NoShape> kUpdateStart("update start",
                                                     {.backward = false, .bf16 = false},
                                                     {{"loops", LoopsOf<StartLoop>}});
 
+/// Enqueues the sum of the squares of all gradients.
+void SumSquares(const ParamStore& params, const ApplyRequest& request) {
+  const ParamLayout& layout = params.layout();
+  double* const sum = &request.state.on_device()->squares.gradient;
+  const auto [begin, end] = DenseElements(layout, request.slices);
+  const Array<const float> none = params.values().First(0);
+  SquareSum(begin < end ? request.gradients.dense().Part(begin, end) : none, sum);
+  for (size_t i = 0; i < layout.slices().size(); ++i)
+    if (const Array<const float> rows = request.gradients.rows(static_cast<int>(i)).values_there;
+        rows.count > 0 && request.slices.Has(i))
+      AddSquareSum(rows, sum);
+}
+
+void UpdateRowsOnDevice(const Slice& slice, int index, const UpdateSpan& first,
+                        const ApplyRequest& request) {
+  const RowGradient& rows = request.gradients.rows(index);
+  if (rows.ids_there.count == 0) return;
+  UpdateCall call = {.span = first,
+                     .scalars = request.state.on_device(),
+                     .rows = rows.ids_there.count,
+                     .ids = rows.ids_there.data,
+                     .steps = request.state.row_steps(index).data};
+  call.span.count = slice.RowWidth();
+  call.span.gradient = rows.values_there.data;
+  request.state.update()->Forward(call);
+}
+
 /// On a device: a call for each slice.
 void ApplyOnDevice(ParamStore& params, const ApplyRequest& request, const UpdateStep& step) {
   const ParamLayout& layout = params.layout();
   UpdateScalars* const scalars = request.state.on_device();
   const bool clips = ClipsOnDevice(request);
-  if (clips) {
-    const auto [begin, end] = DenseElements(layout, request.slices);
-    SquareSum(request.gradients.dense().Part(begin, end), &scalars->gradient_square);
-  }
+  if (clips) SumSquares(params, request);
   request.state.start()->Forward(
       {.scalars = scalars, .step = step, .clip_norm = clips ? request.clip_norm : 0});
   const Addresses addresses(params, request);
   for (size_t i = 0; i < layout.slices().size(); ++i) {
     const Slice& slice = layout.slices()[i];
-    if (slice.kind == SliceKind::kDense && request.slices.Has(i))
+    if (!request.slices.Has(i)) continue;
+    if (slice.kind == SliceKind::kDense)
       request.state.update()->Forward(
           {.span = addresses.DenseAt(slice.offset, layout.Extent(slice)), .scalars = scalars});
+    else if (slice.kind == SliceKind::kRowSparse)
+      UpdateRowsOnDevice(slice, static_cast<int>(i), addresses.At(slice.offset, 0), request);
   }
 }
 
@@ -152,7 +214,7 @@ void ForEachTouchedRow(const ApplyRequest& request, int index, int64_t width, Up
                        const Fetch& fetch, const Update& update) {
   const RowGradient& rows = request.gradients.rows(index);
   const int64_t touched = static_cast<int64_t>(rows.ids.size());
-  std::vector<int32_t>& clocks = request.state.row_steps(index);
+  int32_t* const clocks = request.state.row_steps(index).Host().data();
 #pragma omp parallel for schedule(static) \
     firstprivate(step) if (touched * (width + kFindRow) > kParallelCount)
   for (int64_t r = 0; r < touched; ++r) {
@@ -204,22 +266,49 @@ void ApplyBf16Rows(ParamStore& params, const ApplyRequest& request, int index,
       });
 }
 
-double GradientScale(const ParamStore& params, const ApplyRequest& request) {
-  if (request.clip_norm <= 0 || ClipsOnDevice(request)) return request.gradient_scale;
-  return ClippedScale(request.gradient_scale,
-                      GradientNorm(params.layout(), request.gradients, request.slices),
-                      request.clip_norm);
+/// The rows of all slices, on the host.
+void ApplyAllRows(ParamStore& params, const ApplyRequest& request, const UpdateStep& step) {
+  const std::vector<Slice>& slices = params.layout().slices();
+  for (size_t i = 0; i < slices.size(); ++i)
+    if (slices[i].kind == SliceKind::kRowSparse && request.slices.Has(i))
+      (slices[i].type == DType::kBf16 ? ApplyBf16Rows : ApplyRows)(params, request,
+                                                                   static_cast<int>(i), step);
+}
+
+/// Waits for the device.
+UpdateSquares ReadSquares(const ParamStore& params, const ApplyRequest& request,
+                          Array<const float> state) {
+  const Array<const UpdateSquares> squares = {params.values().device,
+                                              &request.state.on_device()->squares, 1};
+  SumSquares(params, request);
+  SquareSum(state, &request.state.on_device()->squares.state);
+  return request.state.squares_copy().Read(squares)[0];
+}
+
+UpdateSquares SquaresOf(const ParamStore& params, const ApplyRequest& request) {
+  const ParamLayout& layout = params.layout();
+  if (request.rule.Scalars() == 0)
+    return {.gradient = SquareOf(layout, request.gradients, request.slices)};
+  const auto [begin, end] = DenseElements(layout, request.slices);
+  const Array<const float> state = request.state.array(0).Part(begin, end);
+  if (request.state.on_device()) return ReadSquares(params, request, state);
+  return {.gradient = SquareOf(layout, request.gradients, request.slices),
+          .state = SquareSum(state)};
 }
 
 UpdateStep StepOf(const ParamStore& params, const ApplyRequest& request) {
-  const UpdateStep step{.learning_rate = request.learning_rate,
-                        .step = ++(request.steps ? *request.steps : request.state.steps),
-                        .gradient_scale = GradientScale(params, request)};
-  if (request.rule.Scalars() == 0) return step;
-  const ParamLayout& layout = params.layout();
-  UpdateFacts facts = FactsOf(layout, request.gradients, step.gradient_scale, request.slices);
-  const auto [begin, end] = DenseElements(layout, request.slices);
-  facts.state_square = SquareSum(request.state.array(0).Part(begin, end));
+  UpdateStep step{.learning_rate = request.learning_rate,
+                  .step = ++(request.steps ? *request.steps : request.state.steps),
+                  .gradient_scale = request.gradient_scale};
+  const bool tunes = request.rule.Scalars() > 0;
+  if (!tunes && (request.clip_norm <= 0 || ClipsOnDevice(request))) return step;
+  const UpdateSquares squares = SquaresOf(params, request);
+  const double norm = std::sqrt(squares.gradient);
+  if (request.clip_norm > 0)
+    step.gradient_scale = ClippedScale(step.gradient_scale, norm, request.clip_norm);
+  if (!tunes) return step;
+  UpdateFacts facts = FactsOf(params.layout(), step.gradient_scale * norm, request.slices);
+  facts.state_square = squares.state;
   facts.total_momentum = request.total_momentum;
   return request.rule.Tune(step, facts,
                            request.scalars.empty() ? request.state.scalars() : request.scalars);
@@ -252,7 +341,7 @@ std::unique_ptr<Kernel<UpdateCall>> UpdateRule::MakeKernel(const Target& target)
 }
 
 RuleState::RuleState(const ParamLayout& layout, const UpdateRule& rule, Device& device,
-                     const Rounding& rounding)
+                     const Rounding& rounding, Stream* stream)
     : names_(rule.StateNames()),
       rounding_(rounding),
       scalars_(2 * static_cast<size_t>(rule.Scalars())),
@@ -262,11 +351,12 @@ RuleState::RuleState(const ParamLayout& layout, const UpdateRule& rule, Device& 
     arrays_.emplace_back(device, layout.size() * SizeOf(DType::kF32));
   for (size_t i = 0; i < row_steps_.size(); ++i) {
     const Slice& slice = layout.slices()[i];
-    if (slice.kind == SliceKind::kRowSparse) row_steps_[i].assign(slice.shape[0], 0);
+    if (slice.kind == SliceKind::kRowSparse)
+      row_steps_[i] = Buffer(device, slice.shape[0] * SizeOf(DType::kI32));
   }
   if (device.IsHost()) return;
   on_device_ = Buffer(device, sizeof(UpdateScalars));
-  const Target target = {.device = &device, .stream = &device.stream()};
+  const Target target = {.device = &device, .stream = stream ? stream : &device.stream()};
   start_ = kUpdateStart.Make({}, target);
   update_ = rule.MakeKernel(target);
 }
@@ -274,29 +364,18 @@ RuleState::RuleState(const ParamLayout& layout, const UpdateRule& rule, Device& 
 int64_t RuleState::bytes() const {
   auto bytes = static_cast<int64_t>(scalars_.size() * sizeof(float));
   for (const Buffer& array : arrays_) bytes += array.bytes();
-  for (const std::vector<int32_t>& clocks : row_steps_)
-    bytes += static_cast<int64_t>(clocks.size() * sizeof(int32_t));
+  for (const Buffer& clocks : row_steps_) bytes += clocks.bytes();
   return bytes;
 }
 
 double GradientNorm(const ParamLayout& layout, const Gradients& gradients,
                     const SliceRange& slices) {
-  const auto [begin, end] = DenseElements(layout, slices);
-  double sum = SquareSum(gradients.dense().Part(begin, end));
-  for (size_t i = 0; i < layout.slices().size(); ++i) {
-    if (!slices.Has(i)) continue;
-    sum += SquareSum(ConstValues(gradients.rows(static_cast<int>(i)).values));
-  }
-  return std::sqrt(sum);
+  return std::sqrt(SquareOf(layout, gradients, slices));
 }
 
 UpdateFacts FactsOf(const ParamLayout& layout, const Gradients& gradients, double gradient_scale,
                     const SliceRange& slices) {
-  const double norm = gradient_scale * GradientNorm(layout, gradients, slices);
-  UpdateFacts facts = {.gradient_square = norm * norm};
-  for (size_t i = 0; i < layout.slices().size(); ++i)
-    if (slices.Has(i)) facts.elements += layout.slices()[i].Count();
-  return facts;
+  return FactsOf(layout, gradient_scale * GradientNorm(layout, gradients, slices), slices);
 }
 
 UpdateStep Apply(ParamStore& params, const ApplyRequest& request) {
@@ -304,11 +383,12 @@ UpdateStep Apply(ParamStore& params, const ApplyRequest& request) {
   Check(layout.dense_size() == 0 || request.gradients.dense().device == params.values().device,
         "values and gradient lie on one device");
   const UpdateStep step = StepOf(params, request);
-  (params.values().OnHost() ? ApplyDense : ApplyOnDevice)(params, request, step);
-  for (size_t i = 0; i < layout.slices().size(); ++i)
-    if (layout.slices()[i].kind == SliceKind::kRowSparse && request.slices.Has(i))
-      (layout.slices()[i].type == DType::kBf16 ? ApplyBf16Rows : ApplyRows)(
-          params, request, static_cast<int>(i), step);
+  if (params.values().OnHost()) {
+    ApplyDense(params, request, step);
+    ApplyAllRows(params, request, step);
+  } else {
+    ApplyOnDevice(params, request, step);
+  }
   params.Publish();
   return step;
 }

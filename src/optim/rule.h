@@ -48,15 +48,21 @@ struct UpdateFacts {
   std::optional<double> total_momentum = {};
 };
 
+/// Sums of squares, as far as an update needs them.
+struct UpdateSquares {
+  double gradient = 0;  ///< Of all gradients, not scaled.
+  double state = 0;     ///< As UpdateFacts::state_square.
+};
+
 /// What kernels of an update read on a device: no launch but UpdateStart's differs from step to
 /// step.
 struct UpdateScalars {
-  double stop = 0;             ///< Not 0: nothing changes any more.
-  double gradient_square = 0;  ///< If clipped: the sum of the gradients' squares, not scaled.
+  double stop = 0;        ///< Not 0: nothing changes any more.
+  UpdateSquares squares;  ///< If gradients are clipped, or the rule tunes itself.
   UpdateStep step;
 };
 
-/// Sets scalars->step, clipped by gradient_square to `clip_norm` (0: not).
+/// Sets scalars->step, clipped by squares.gradient to `clip_norm` (0: not).
 struct UpdateStart {
   UpdateScalars* scalars = nullptr;
   UpdateStep step;
@@ -71,14 +77,17 @@ struct UpdateStart {
 class OperationEntry;
 const OperationEntry& UpdateStartOperation();
 
-/// One run, as a device's kernel gets it.
+/// One run, or touched rows, as a device's kernel gets it.
 struct UpdateCall {
-  UpdateSpan span;
+  UpdateSpan span;  ///< With `ids`: of row 0, with the gradients of all rows [rows, span.count].
   const UpdateScalars* scalars = nullptr;
+  int64_t rows = 0;
+  const int32_t* ids = nullptr;  ///< [rows]: each once. Null: a run.
+  int32_t* steps = nullptr;      ///< Of each row of the slice; those of touched rows go on by 1.
 
   template <typename Reach>
   void Addresses(const Reach& reach) {
-    reach(span.values, span.gradient, scalars);
+    reach(span.values, span.gradient, scalars, ids, steps);
     for (float*& state : span.state) reach(state);
   }
 };
@@ -135,13 +144,13 @@ const std::vector<RuleEntry>& rules();
 /// a step count for each row of row-sparse slices.
 class RuleState {
  public:
+  /// `stream`: of the device's kernels; null: its own.
   RuleState(const ParamLayout& layout, const UpdateRule& rule, Device& device,
-            const Rounding& rounding = {});
+            const Rounding& rounding = {}, Stream* stream = nullptr);
   Array<float> array(int i) const { return AllOf<float>(arrays_[i]); }
   const std::vector<std::string>& names() const { return names_; }
   /// Number of updates so far of each row of a row-sparse slice; empty for other slices.
-  std::vector<int32_t>& row_steps(int slice) { return row_steps_[slice]; }
-  const std::vector<int32_t>& row_steps(int slice) const { return row_steps_[slice]; }
+  Array<int32_t> row_steps(int slice) const { return AllOf<int32_t>(row_steps_[slice]); }
   /// The rule's scalars: of the model (without a head that is served apart), and of such a head.
   std::span<float> scalars() { return all_scalars().first(scalars_.size() / 2); }
   std::span<float> head_scalars() { return all_scalars().last(scalars_.size() / 2); }
@@ -153,6 +162,8 @@ class RuleState {
   UpdateScalars* on_device() const { return on_device_.As<UpdateScalars>(); }
   Kernel<UpdateStart>* start() const { return start_.get(); }
   Kernel<UpdateCall>* update() const { return update_.get(); }
+  /// Memory in which the host reads squares.
+  HostCopy& squares_copy() { return squares_copy_; }
   int64_t bytes() const;  ///< Size of arrays, scalars and step counts.
   int64_t steps = 0;      ///< Updates applied to the dense part so far.
 
@@ -161,8 +172,9 @@ class RuleState {
   Rounding rounding_;
   std::vector<Buffer> arrays_;
   std::vector<float> scalars_;
-  std::vector<std::vector<int32_t>> row_steps_;
+  std::vector<Buffer> row_steps_;
   Buffer on_device_;
+  HostCopy squares_copy_;
   std::unique_ptr<Kernel<UpdateStart>> start_;
   std::unique_ptr<Kernel<UpdateCall>> update_;
 };
@@ -187,9 +199,9 @@ UpdateFacts FactsOf(const ParamLayout& layout, const Gradients& gradients, doubl
 
 /// One update of the whole model, or of some slices: the dense part in one pass, row-sparse slices
 /// row by row. Each row has its own step count; an untouched row neither decays nor ages. On a
-/// device that holds values, gradients and state, there are no row-sparse slices, the rule is the
-/// state's, and the update is there in the order of Device::stream(); only for a rule with Scalars
-/// the host waits for facts. `clip_norm` <= 0: no clipping. Increments state.steps (or *steps).
+/// device that holds values, gradients and state, the rule is the state's, and the update is there
+/// in the order of Device::stream(); only for a rule with Scalars the host waits, once, for facts.
+/// `clip_norm` <= 0: no clipping. Increments state.steps (or *steps).
 struct ApplyRequest {
   const UpdateRule& rule;
   RuleState& state;

@@ -10,13 +10,16 @@
 
 namespace yoke {
 
-/// The gradient of a row-sparse slice: each touched row once, in increasing order of id. In the
-/// host's memory, on whatever device it is computed. Its storage is reused from step to step.
+/// The gradient of a row-sparse slice: each touched row once, in increasing order of id. Its
+/// storage is reused from step to step.
 struct RowGradient {
-  std::vector<int32_t> ids;
-  std::vector<float> values;  ///< ids.size() x width
+  std::vector<int32_t> ids;   ///< On the host, on whatever device it is computed.
+  std::vector<float> values;  ///< ids.size() x width; of a device's gradient `values_there`.
+  /// Both on a device, in memory of the plan that computes there. Empty on the host.
+  Array<const int32_t> ids_there = {};
+  Array<const float> values_there = {};
 
-  void Clear() { ids.clear(), values.clear(); }
+  void Clear() { ids.clear(), values.clear(), ids_there = {}, values_there = {}; }
 };
 
 /// Destination of gradients: one dense packed buffer, and a row collector for each row-sparse

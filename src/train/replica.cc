@@ -163,7 +163,8 @@ Devices DevicesAt(const Job& job, const ReplicaPlace& place) {
 Device& ValuesDevice(const Job& job, const Devices& devices, const ParamLayout& layout) {
   const ExecutorEntry& executor = FindEntry(executors(), "executor", job.node.String("executor"));
   const bool there = devices.all().size() == 1 && executor.values_on_device &&
-                     StrategyOf(job).values_on_device && !layout.HasRows();
+                     StrategyOf(job).values_on_device &&
+                     (StrategyOf(job).rows_on_device || !layout.HasRows());
   return there ? *devices.all()[0] : Cpu();
 }
 
@@ -267,10 +268,8 @@ std::vector<std::span<std::byte>> Replica::Portable(HostCopies& copies) {
   for (size_t i = 0; i < state_.names().size(); ++i)
     parts.push_back(std::as_writable_bytes(copies.Of(state_.array(static_cast<int>(i)))));
   parts.push_back(std::as_writable_bytes(state_.all_scalars()));
-  for (size_t i = 0; i < layout().slices().size(); ++i) {
-    std::vector<int32_t>& clocks = state_.row_steps(static_cast<int>(i));
-    parts.push_back(BytesOf(clocks.data(), static_cast<int64_t>(clocks.size())));
-  }
+  for (size_t i = 0; i < layout().slices().size(); ++i)
+    parts.push_back(std::as_writable_bytes(copies.Of(state_.row_steps(static_cast<int>(i)))));
   for (const std::span<std::byte> layer : Layers()) parts.push_back(layer);
   return parts;
 }
@@ -520,10 +519,10 @@ std::vector<StateTensor> Replica::OwnTensors(HostCopies& copies) {
       floats("rule." + state_.names()[i], copies.Of(state_.array(static_cast<int>(i))));
     if (!state_.all_scalars().empty()) floats("rule.numbers", state_.all_scalars());
     for (size_t i = 0; i < layout().slices().size(); ++i) {
-      std::vector<int32_t>& clocks = state_.row_steps(static_cast<int>(i));
+      const std::span<int32_t> clocks = copies.Of(state_.row_steps(static_cast<int>(i)));
       if (!clocks.empty())
         tensors.push_back({layout().slices()[i].name + ".row_steps", DType::kI32,
-                           Shape{static_cast<int64_t>(clocks.size())}, clocks.data()});
+                           Shape{std::ssize(clocks)}, clocks.data()});
     }
   }
   if (entry_.replicas_differ)

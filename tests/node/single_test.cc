@@ -83,23 +83,24 @@ TEST_F(SingleOnADevice, GivesTheSameBitsAsOnTheCpu) {
     }
 }
 
-/// Their weight stays on the host, where the rule updates touched rows.
+/// With values on the host, and on the device, which updates touched rows.
 TEST_F(SingleOnADevice, GivesTheSameBitsFromSparseInput) {
   const auto device = NewEmulatedDevice(0, {});
-  for (const char* rule : {"momentum", "adam"})
+  for (const char* rule : {"momentum", "adam", "yellowfin"})
     for (const DType type : {DType::kF32, DType::kBf16})
-      for (const int threads : {1, 2}) {
-        JobSettings settings{.arithmetic = type, .threads = threads, .rule = rule};
+      for (Device* const values : {&Cpu(), device.get()}) {
+        JobSettings settings{.arithmetic = type, .threads = 2, .rule = rule};
         settings.clip_norm = 0.5, settings.widths = {70, 12}, settings.sparse = true;
         Job here(settings);
         settings.devices = {device.get()};
+        settings.values = values;
         Job there(settings);
         for (const int64_t size : {8, 3, 70, 8}) {
           const Batch batch = DrawnSparseBatch(size, static_cast<uint64_t>(size));
           EXPECT_EQ(there.Step(batch), here.Step(batch)) << rule << size;
         }
-        EXPECT_EQ(there.state().row_steps(0), here.state().row_steps(0));
-        EXPECT_EQ(there.Values(), here.Values());
+        EXPECT_EQ(ValuesOf(there.state().row_steps(0)), ValuesOf(here.state().row_steps(0)));
+        EXPECT_EQ(there.Values(), here.Values()) << rule << values->name();
       }
 }
 

@@ -54,7 +54,7 @@ TEST(SplitDevices, SumTouchedRows) {
         if (step == 0 && size == 8) first = last;
       }
     EXPECT_LT(last, 0.8 * first);
-    EXPECT_EQ(split.state().row_steps(0), single.state().row_steps(0));
+    EXPECT_EQ(ValuesOf(split.state().row_steps(0)), ValuesOf(single.state().row_steps(0)));
     const std::vector<float> a = split.Values(), b = single.Values();
     for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-5) << i;
   }

@@ -100,7 +100,7 @@ TEST(Apply, AnUntouchedRowNeitherDecaysNorAges) {
       EXPECT_EQ(rarely.At(3, j), Model::Start(3 * kWidth + j)) << entry.name;
       EXPECT_NE(rarely.At(2, j), Model::Start(2 * kWidth + j)) << entry.name;
     }
-    EXPECT_EQ(rarely.state.row_steps(0), (std::vector<int32_t>{2, 0, 2, 0, 0, 2}));
+    EXPECT_EQ(ValuesOf(rarely.state.row_steps(0)), (std::vector<int32_t>{2, 0, 2, 0, 0, 2}));
     EXPECT_EQ(rarely.state.steps, 4);
   }
 }

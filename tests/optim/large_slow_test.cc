@@ -85,7 +85,7 @@ TEST(LargeModel, AStepOfRowsReachesTheLastRow) {
   EXPECT_EQ(sum, -4 * kWidth);
   for (const int32_t row : gradients.rows(0).ids) {
     EXPECT_EQ(params.values(0).Host()[row * kWidth], -1) << row;
-    EXPECT_EQ(state.row_steps(0)[row], 2);
+    EXPECT_EQ(state.row_steps(0).Host()[row], 2);
   }
   EXPECT_EQ(params.values(1).Host()[16], 1);
 }

@@ -48,7 +48,7 @@ class Racing : public testing::Test {
     std::vector<std::thread> threads;
     for (int i = 0; i < kThreads; ++i) threads.emplace_back([&] { Update(racing); });
     for (std::thread& thread : threads) thread.join();
-    clock_ = state.row_steps(1)[0];
+    clock_ = state.row_steps(1).Host()[0];
   }
   /// Of all updates of all values, those that arrived.
   double Kept() {

@@ -54,7 +54,7 @@ TEST_F(CheckpointTest, KeepsEverything) {
   header_.position.consumed.Add(7, 8);
   params_.values().Host()[0] = 42;
   state_.array(1).Host()[1] = 43;
-  state_.row_steps(0)[2] = 44;
+  state_.row_steps(0).Host()[2] = 44;
   EXPECT_EQ(Write(5), run_ + "/checkpoints/5");
   const Checkpoint read = Checkpoint::Open(run_ + "/last");
   EXPECT_EQ(read.header().job, header_.job);
@@ -76,7 +76,7 @@ TEST_F(CheckpointTest, KeepsEverything) {
                          params.values().Host().data() + params.layout().size(),
                          params_.values().Host().data()));
   EXPECT_EQ(state.array(1).Host()[1], 43);
-  EXPECT_EQ(state.row_steps(0)[2], 44);
+  EXPECT_EQ(state.row_steps(0).Host()[2], 44);
   EXPECT_EQ(state.steps, 9);
 }
 

@@ -37,13 +37,14 @@ const Row kTable[] = {
     {"meeting", "meeting", {.waits = 1, .host_reads = 1}, "the host gets the model"},
     {"statistics",
      "meeting",
-     {.waits = 2, .host_reads = 1, .pageable_copies = 2},
+     {.waits = 2, .host_reads = 1},
      "running statistics go through the host"},
+    {"yellowfin", "update", {.waits = 1, .host_reads = 1}, "the host tunes the step"},
     // Exchange: what the host passes on. A side thread also waits for its own stream.
     {"allreduce", "exchange", {.waits = 3, .host_reads = 1}, "the gradient goes through the host"},
     {"easgd_host",
      "exchange",
-     {.waits = 2, .host_reads = 1, .pageable_copies = 2},
+     {.waits = 2, .host_reads = 1},
      "values and force go through the host"},
     {"easgd_device", "exchange", {.waits = 2}, "values are sent when they are ready"},
     {"easgd_beside", "exchange", {.waits = 1}, "by a side thread"},
@@ -53,7 +54,7 @@ const Row kTable[] = {
     {"mean", "exchange", {.waits = 2, .host_reads = 1}, "the mean goes through the host"},
     // Values on the host: each batch of a device moves them.
     {"replica", "gradient", {.waits = 4, .host_reads = 1}, "values come and the gradient goes"},
-    {"sparse", "gradient", {.host_reads = 1, .pageable_copies = 4}, "so do rows"},
+    {"rows", "gradient", {.host_reads = 1}, "so do touched rows"},
     {"worker", "Copy", {.host_reads = 1}, "as of a replica"},
     {"worker", "Wait", {.waits = 1}, ""},
     {"worker", "WaitFor", {.waits = 3}, ""},
@@ -149,11 +150,9 @@ void TakeSteps(Replica& replica, const Batches& batches, int64_t begin, int64_t 
 }
 
 constexpr std::pair<const char*, int64_t DeviceCounts::*> kKinds[] = {
-    {"waits", &DeviceCounts::waits},
-    {"allocations", &DeviceCounts::allocations},
-    {"frees", &DeviceCounts::frees},
-    {"host reads", &DeviceCounts::host_reads},
-    {"pageable copies", &DeviceCounts::pageable_copies}};
+    {"waits", &DeviceCounts::waits},           {"allocations", &DeviceCounts::allocations},
+    {"frees", &DeviceCounts::frees},           {"events", &DeviceCounts::events},
+    {"host reads", &DeviceCounts::host_reads}, {"pageable copies", &DeviceCounts::pageable_copies}};
 
 void Add(int64_t times, const DeviceCounts& counts, DeviceCounts& sums) {
   for (const auto& [name, kind] : kKinds) sums.*kind += times * counts.*kind;
@@ -249,20 +248,31 @@ std::vector<Case> OnTheDevice() {
 
 std::vector<Case> Others() {
   constexpr int kBatchesOfDevice = 4;  // in a step of hogbatch, at most
-  return {{"accumulated",
-           kSmall,
-           {{"cluster.strategy", "allreduce"}, {"cluster.accumulate", std::to_string(kPeriod)}},
-           {{"step", kSteps}, {"meeting", 1}}},
-          {"sparse", kSparse, {}, {{"replica", kSteps}, {"sparse", kSteps}}},
-          {"split", kSmall, {{"node.executor", "split"}}, {{"replica", kSteps}}},
-          {"hogbatch",
-           kSmall,
-           {{"node.executor", "hogbatch"}},
-           {{"worker", kBatchesOfDevice * kSteps}}},
-          {"adaptive_hogbatch",
-           kSmall,
-           {{"node.executor", "adaptive_hogbatch"}},
-           {{"worker", kBatchesOfDevice * kSteps}}}};
+  return {
+      {"accumulated",
+       kSmall,
+       {{"cluster.strategy", "allreduce"}, {"cluster.accumulate", std::to_string(kPeriod)}},
+       {{"step", kSteps}, {"meeting", 1}}},
+      {"yellowfin",
+       kSmall,
+       {{"train.rule", "yellowfin"}, {"train.clip_norm", "0.5"}},
+       {{"step", kSteps}, {"meeting", 1}, {"yellowfin", kSteps}}},
+      {"sparse", kSparse, {}, {{"step", kSteps}, {"meeting", 1}}},
+      {"sparse_clipped", kSparse, {{"train.clip_norm", "0.5"}}, {{"step", kSteps}, {"meeting", 1}}},
+      {"sparse_allreduce",
+       kSparse,
+       {{"cluster.strategy", "allreduce"}},
+       {{"replica", kSteps}, {"rows", kSteps}},
+       2},
+      {"split", kSmall, {{"node.executor", "split"}}, {{"replica", kSteps}}},
+      {"hogbatch",
+       kSmall,
+       {{"node.executor", "hogbatch"}},
+       {{"worker", kBatchesOfDevice * kSteps}}},
+      {"adaptive_hogbatch",
+       kSmall,
+       {{"node.executor", "adaptive_hogbatch"}},
+       {{"worker", kBatchesOfDevice * kSteps}}}};
 }
 
 class HeldUp : public testing::TestWithParam<Case> {};

@@ -2,7 +2,9 @@
 // only rows of features in the batch are read or have a gradient. Always computes in f32.
 #include "kernels/sparse_linear/sparse_linear.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "base/room.h"
@@ -20,8 +22,48 @@ double EntriesOf(int64_t batch, int64_t features) {
   return double(batch) * std::min(100.0, double(features));
 }
 
-/// The host lists the touched rows; the target computes their gradients, which are copied to the
-/// host if that is another device.
+/// The touched rows of passes on another device: staging memory for each pass that may be under
+/// way, and one copy there, which passes use in the order of the stream.
+class TouchedRowsThere {
+ public:
+  explicit TouchedRowsThere(const Target& target)
+      : ids_(target), starts_(target), entries_(target), values_(target) {
+    if (target.device->IsHost()) return;
+    for (int i = 0; i < kMostUnderWay; ++i) staged_.emplace_back(target.device->staging());
+  }
+
+  TouchedRows Of(const TouchedRows& touched) {
+    next_ = (next_ + 1) % kMostUnderWay;
+    Staged& staged = staged_[next_];
+    const int64_t entries = touched.starts[touched.count];
+    return {.count = touched.count,
+            .ids = ids_.Of(Copied(touched.ids, touched.count, staged.ids), touched.count),
+            .starts = starts_.Of(Copied(touched.starts, touched.count + 1, staged.starts),
+                                 touched.count + 1),
+            .entries = entries_.Of(Copied(touched.entries, entries, staged.entries), entries)};
+  }
+  /// Memory for their gradients.
+  float* Values(int64_t count) { return values_.Reserve<float>(count); }
+
+ private:
+  struct Staged {
+    explicit Staged(Device& staging)
+        : ids({.device = &staging}), starts({.device = &staging}), entries({.device = &staging}) {}
+    GrowingBuffer ids, starts, entries;
+  };
+  template <typename T>
+  static const T* Copied(const T* from, int64_t count, GrowingBuffer& memory) {
+    T* const to = memory.Reserve<T>(count);
+    std::copy_n(from, count, to);
+    return to;
+  }
+
+  std::vector<Staged> staged_;
+  int next_ = 0;
+  GrowingBuffer ids_, starts_, entries_, values_;
+};
+
+/// The host lists the touched rows; the target computes their gradients.
 class SparseLinearPlan : public LayerPlan, public WorkingMemory {
  public:
   SparseLinearPlan(const SparseLinearShape& shape, int64_t batch, const Target& target)
@@ -30,10 +72,7 @@ class SparseLinearPlan : public LayerPlan, public WorkingMemory {
         target_(target),
         kernel_(MakeSparseLinear(shape, target)),
         convert_(MakeConvert(target)),
-        ids_(target),
-        starts_(target),
-        entries_(target),
-        values_(target) {
+        there_(target) {
     output = {.shape = {shape.outputs}};
     reads_output = shape.relu;
     scratch_bytes = shape.outputs * SizeOf(DType::kF32);
@@ -55,13 +94,10 @@ class SparseLinearPlan : public LayerPlan, public WorkingMemory {
     SparseLinearCall arguments = Arguments(call);
     arguments.touched = list_.Find(call.batch.sparse.View(), shape_.features, rows.ids);
     const int64_t elements = arguments.touched.count * shape_.outputs;
+    if (!target_.device->IsHost()) return BackwardThere(arguments, elements, rows);
     ResizeWithRoom(rows.values, elements);
     arguments.row_values = rows.values.data();
-    if (target_.device->IsHost()) return kernel_->Backward(arguments);
-    arguments.touched = There(arguments.touched);
-    arguments.row_values = values_.Reserve<float>(elements);
     kernel_->Backward(arguments);
-    target_.stream->Copy(rows.values.data(), arguments.row_values, elements * SizeOf(DType::kF32));
   }
 
   int64_t WorkingBytes() const override {
@@ -84,11 +120,12 @@ class SparseLinearPlan : public LayerPlan, public WorkingMemory {
             .bias_gradient = shape_.bias ? call.params[1].gradient : nullptr};
   }
 
-  TouchedRows There(const TouchedRows& touched) {
-    return {.count = touched.count,
-            .ids = ids_.Of(touched.ids, touched.count),
-            .starts = starts_.Of(touched.starts, touched.count + 1),
-            .entries = entries_.Of(touched.entries, touched.starts[touched.count])};
+  void BackwardThere(SparseLinearCall& arguments, int64_t elements, RowGradient& rows) {
+    arguments.touched = there_.Of(arguments.touched);
+    arguments.row_values = there_.Values(elements);
+    kernel_->Backward(arguments);
+    rows.ids_there = {target_.device, arguments.touched.ids, arguments.touched.count};
+    rows.values_there = {target_.device, arguments.row_values, elements};
   }
 
   const float* BiasOf(const LayerCall& call) const {
@@ -104,8 +141,7 @@ class SparseLinearPlan : public LayerPlan, public WorkingMemory {
   std::unique_ptr<SparseLinearKernel> kernel_;
   std::unique_ptr<ConvertKernel> convert_;
   TouchedRowList list_;
-  GrowingBuffer ids_, starts_, entries_;  // the list on another device
-  GrowingBuffer values_;                  // the rows' gradients there
+  TouchedRowsThere there_;
 };
 
 class SparseLinear : public Layer {

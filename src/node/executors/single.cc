@@ -94,7 +94,7 @@ class SingleThere : public Executor {
   std::string FirstNonFinite() const override { return non_finite_; }
 
  private:
-  static constexpr int kUnderWay = 3;
+  static constexpr int kUnderWay = kMostUnderWay;
 
   /// A step under way.
   struct Pass : SentBatch {

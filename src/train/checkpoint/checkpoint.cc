@@ -73,10 +73,10 @@ void VisitState(const ParamLayout& layout, State& state, HostCopies& copies, con
     for (size_t a = 0; a < state.names().size(); ++a)
       visit(StoredTensor{slice.name + "." + state.names()[a], slice.type, slice.shape,
                          arrays[a].data() + slice.offset});
-    const auto& clocks = state.row_steps(static_cast<int>(i));
+    const std::span<int32_t> clocks = copies.Of(state.row_steps(static_cast<int>(i)));
     if (clocks.empty()) continue;
-    visit(StoredTensor{slice.name + ".row_steps", DType::kI32,
-                       Shape{static_cast<int64_t>(clocks.size())}, clocks.data()});
+    visit(StoredTensor{slice.name + ".row_steps", DType::kI32, Shape{std::ssize(clocks)},
+                       clocks.data()});
   }
   if (const auto scalars = state.all_scalars(); !scalars.empty())
     visit(StoredTensor{"rule.numbers", DType::kF32, Shape{std::ssize(scalars)}, scalars.data()});

@@ -83,7 +83,7 @@ void Job::Restore(Job& other) {
   for (int i = 0; i < static_cast<int>(state_.names().size()); ++i)
     Copy(state_.array(i), other.state_.array(i));
   for (size_t s = 0; s < graph_.layout().slices().size(); ++s)
-    state_.row_steps(static_cast<int>(s)) = other.state_.row_steps(static_cast<int>(s));
+    Copy(state_.row_steps(static_cast<int>(s)), other.state_.row_steps(static_cast<int>(s)));
   std::ranges::copy(other.state_.all_scalars(), state_.all_scalars().begin());
   state_.steps = other.state_.steps;
   executor_->Restore(other.executor_->State());
