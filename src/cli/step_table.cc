@@ -8,8 +8,10 @@
 #include <numeric>
 #include <span>
 
+#include "kernels/makers.h"
 #include "kernels/recorder.h"
 #include "kernels/vectors.h"
+#include "tensor/current_stream.h"
 #include "train/number_format.h"
 #include "train/replica.h"
 
@@ -82,15 +84,34 @@ class RecordedStep {
              std::span(rows_).subspan(begin));
   }
 
-  /// As Apply does it: the norm if it is limited, then each slice of parameters.
   void AddUpdates() {
-    const ParamLayout& layout = graph_.layout();
     const auto rule = RuleOf(job_);
-    const RuleState state(layout, *rule, Cpu());
+    target_.device->IsHost() ? AddUpdatesHere(*rule) : AddUpdatesThere(*rule);
+  }
+
+  /// Elements of touched rows, here or there.
+  int64_t Touched() const {
+    int64_t count = 0;
+    for (size_t i = 0; i < graph_.layout().slices().size(); ++i) {
+      const RowGradient& rows = gradients_.rows(static_cast<int>(i));
+      count += std::ssize(rows.values) + rows.values_there.count;
+    }
+    return count;
+  }
+
+  Cost CostOfNorm() const {
+    if (job_.train.Float("clip_norm") <= 0) return {};
+    const double elements = static_cast<double>(graph_.layout().dense_size() + Touched());
+    return {.operations = 2 * elements, .bytes = 4 * elements};
+  }
+
+  /// As Apply does it: the norm if it is limited, then each slice of parameters.
+  void AddUpdatesHere(const UpdateRule& rule) {
+    const ParamLayout& layout = graph_.layout();
+    const RuleState state(layout, rule, Cpu());
     if (job_.train.Float("clip_norm") > 0) {
       MakeVectors(target_)->Forward({.operation = VectorCall::Operation::kSquareSum});
-      const auto elements = static_cast<double>(layout.dense_size());
-      AddUpdate(recorder_.Take().front(), {.operations = 2 * elements, .bytes = 4 * elements});
+      AddUpdate(recorder_.Take().front(), CostOfNorm());
     }
     for (size_t i = 0; i < layout.slices().size(); ++i) {
       const Slice& slice = layout.slices()[i];
@@ -98,14 +119,39 @@ class RecordedStep {
       Target target = target_;
       target.stream = &recorder_.Of(layer);
       if (slice.kind == SliceKind::kDense) {
-        rule->MakeKernel(target)->Forward({});
+        rule.MakeKernel(target)->Forward({});
         AddUpdate(recorder_.Take().front(), CostOfUpdate(state, slice.Count()));
       } else if (slice.kind == SliceKind::kRowSparse) {
         const auto touched = std::ssize(gradients_.rows(static_cast<int>(i)).values);
-        AddUpdate(
-            {.layer = layer, .operation = rule->name(), .kernel = "touched rows, on the host"},
-            CostOfUpdate(state, touched));
+        AddUpdate({.layer = layer, .operation = rule.name(), .kernel = "touched rows, on the host"},
+                  CostOfUpdate(state, touched));
       }
+    }
+  }
+
+  /// Elements that an update on a device writes.
+  int64_t Updated() const {
+    int64_t count = Touched();
+    for (const Slice& slice : graph_.layout().slices())
+      if (slice.kind == SliceKind::kDense) count += slice.Count();
+    return count;
+  }
+
+  /// What Apply enqueues.
+  void AddUpdatesThere(const UpdateRule& rule) {
+    RuleState state(graph_.layout(), rule, *target_.device, {}, &recorder_);
+    const Beside beside(*target_.device, recorder_);
+    Apply(params_, {.rule = rule,
+                    .state = state,
+                    .gradients = gradients_,
+                    .learning_rate = job_.train.Float("learning_rate"),
+                    .clip_norm = job_.train.Float("clip_norm")});
+    for (const RecordedCalls& calls : recorder_.Take()) {
+      const bool updates = calls.operation == rule.name();
+      const bool norm = calls.operation == operation::kVectors.name();
+      AddUpdate(calls, updates ? CostOfUpdate(state, Updated())
+                       : norm  ? CostOfNorm()
+                               : Cost{.bytes = calls.bytes});
     }
   }
 

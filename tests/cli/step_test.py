@@ -66,8 +66,13 @@ class StepTest(ProgramTest):
         (_, here), (_, there) = self.events(), self.events("--set", "node.devices=emulated:0")
         self.assertEqual(there["device"], "emulated:0")
         own = {"copy", "step loss"}  # the batch goes there, its loss comes back
-        kernels = [[(call["layer"], call["operation"], call["kernel"]) for call in step["calls"] if call["operation"] not in own] for step in (here, there)]
+        kernels = [[(call["layer"], call["operation"], call["kernel"]) for call in step["calls"] if call["operation"] not in own and call["pass"] != "update"]
+                   for step in (here, there)]
         self.assertEqual(*kernels)
+        updates = [(call["operation"], call["calls"]) for call in there["calls"] if call["pass"] == "update"]
+        self.assertEqual(updates, [("vectors", 1), ("update start", 1), ("adam", 8)])
+        for number in ("operations", "bytes"):
+            self.assertAlmostEqual(there["totals"]["update"][number], here["totals"]["update"][number])
         self.assertEqual(own & {call["operation"] for call in there["calls"]}, own)
         self.assertFalse(own & {call["operation"] for call in here["calls"]})
 
@@ -81,6 +86,9 @@ class StepTest(ProgramTest):
         rows = [call for call in step["calls"] if call["pass"] == "update" and "rows" in call["kernel"]]
         self.assertEqual(len(rows), 1)
         self.assertGreater(rows[0]["operations"], 0)
+        _, there = self.good("info", "sparse.toml", "--step", "--json", "--set", "node.devices=emulated:0").events()
+        updates = [(call["operation"], call["calls"]) for call in there["calls"] if call["pass"] == "update"]
+        self.assertEqual(updates, [("update start", 1), ("momentum", 4)])
 
     def test_it_is_a_table(self):
         self.write("job.toml", JOB)
