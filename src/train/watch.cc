@@ -18,13 +18,31 @@ void CheckMetric(const std::string& metric, const std::string& key, const DataSe
     throw UserError(key + ": " + UnknownName("metric of this data", metric, known));
 }
 
+/// The value of section.key; null if there is none.
+const Value* KeyOf(const Value& job, const char* section, const char* key) {
+  const Value* table = job.Find(section);
+  return table ? table->Find(key) : nullptr;
+}
+
+Options EarlyStopping(const Value& table) {
+  return {"train.early_stopping", table, early_stopping_keys()};
+}
+
 }  // namespace
 
-Watch::Watch(const Job& job, const DataSets& data) {
-  if (job.checkpoint.Has("best")) {
-    best_ = job.checkpoint.String("best");
-    CheckMetric(best_, "checkpoint.best", data);
-  }
+std::string BestMetric(const Value& job) {
+  const Value* best = KeyOf(job, "checkpoint", "best");
+  if (best && best->AsString()) return *best->AsString();
+  const Value* stopping = KeyOf(job, "train", "early_stopping");
+  return stopping ? EarlyStopping(*stopping).String("metric") : "";
+}
+
+Watch::Watch(const Job& job, const DataSets& data)
+    : best_(BestMetric(job.resolved)), measured_on_(data.validation ? "validation" : "test") {
+  if (job.train.Has("early_stopping"))
+    patience_ = EarlyStopping(job.train.Raw("early_stopping")).Int("patience");
+  if (!best_.empty())
+    CheckMetric(best_, patience_ > 0 ? "train.early_stopping" : "checkpoint.best", data);
   if (!job.train.Has("target")) return;
   const Options target("train.target", job.train.Raw("target"), target_keys());
   target_ = target.String("metric");
@@ -37,6 +55,10 @@ bool Watch::ReachesTarget(const Metrics& metrics) const {
   if (metrics.empty() || target_.empty()) return false;
   const double value = MetricOf(metrics, target_);
   return at_least_ ? value >= bound_ : value <= bound_;
+}
+
+std::string Watch::BestText(const Position& position) const {
+  return fmt::format("{} {} {:.4g}", measured_on_, best_, position.best);
 }
 
 bool Watch::IsBest(const Metrics& metrics, Position& position) const {

@@ -104,6 +104,18 @@ void CheckTarget(const Value& table) {
           "{}: expected metric with either at_least or at_most", Where(table, "train.target"));
 }
 
+/// There is one checkpoint `best`.
+void CheckEarlyStopping(const Job& job) {
+  if (!job.train.Has("early_stopping")) return;
+  const Options stopping("train.early_stopping", job.train.Raw("early_stopping"),
+                         early_stopping_keys());
+  const std::string& metric = stopping.String("metric");
+  Require(!job.checkpoint.Has("best") || job.checkpoint.String("best") == metric,
+          "{} = \"{}\": early stopping keeps the checkpoint with the best {}: leave it out or name "
+          "the same metric",
+          job.checkpoint.Where("best"), job.checkpoint.String("best"), metric);
+}
+
 void CheckSchedule(Value table) {
   const Value* name = table.Find("name");
   for (const ScheduleEntry& entry : schedules())
@@ -300,6 +312,7 @@ Job MakeJob(Value root, const std::string& name, const std::string& folder) {
   root.Set("cluster", (job.cluster = CheckCluster(at(4))).Resolved());
   CheckWeights(job);
   root.Set("checkpoint", (job.checkpoint = Checked(at(5), checkpoint_keys(), Part{})).Resolved());
+  CheckEarlyStopping(job);
   RequireText(root, "");
   job.resolved = std::move(root);
   return job;

@@ -87,6 +87,10 @@ const std::vector<OptionSpec>& train_keys() {
        .type = kTable,
        .help = "Ends training early, such as `{ metric = \"accuracy\", at_least = 0.90 }`; "
                "measured on the validation share if there is one, otherwise on the test data."},
+      {.name = "early_stopping",
+       .type = kTable,
+       .help = "Ends training when a metric no longer improves, such as `{ patience = 3 }`, and "
+               "keeps the checkpoint with its best value as `best`; measured as for `target`."},
       {.name = "time_limit",
        .type = kString,
        .help = "Stops training in order after this time, such as `90s`, `10m`, `2h`; starts again "
@@ -160,6 +164,22 @@ const std::vector<OptionSpec>& target_keys() {
        .required = true},
       {.name = "at_least", .type = kFloat, .help = "Reached when the metric is at least this."},
       {.name = "at_most", .type = kFloat, .help = "Reached when the metric is at most this."}};
+  return keys;
+}
+
+const std::vector<OptionSpec>& early_stopping_keys() {
+  static const std::vector<OptionSpec> keys = {
+      {.name = "patience",
+       .type = kInt,
+       .help = "Evaluations in a row without a better value after which training ends.",
+       .minimum = 1,
+       .maximum = kMostCount,
+       .required = true},
+      {.name = "metric",
+       .type = kString,
+       .fallback = "loss",
+       .help = "The metric that is to improve.",
+       .choices = metric_names()}};
   return keys;
 }
 
@@ -322,6 +342,7 @@ std::vector<KeyGroup> AllKeys() {
   AddParts(groups, "train", "rule", rules());
   groups.push_back({"train.evaluate_every", "", evaluate_every_keys()});
   groups.push_back({"train.target", "", target_keys()});
+  groups.push_back({"train.early_stopping", "", early_stopping_keys()});
   groups.push_back({"train.schedule", "", common_schedule_options()});
   AddParts(groups, "train.schedule", "schedule", schedules());
   groups.push_back({"node", "", node_keys()});
