@@ -75,7 +75,10 @@ void Member::Begin(const SurvivorState* survivor) {
 
 void Member::TakeUpCheckpoint() {
   const Checkpoint* checkpoint = leads() && context_.checkpoint ? &*context_.checkpoint : nullptr;
-  if (checkpoint) TakeUp(*checkpoint);
+  if (checkpoint)
+    TakeUp(*checkpoint);
+  else if (leads() && job_.model().Find("start"))
+    context_.messages.push_back(replica_->TakeStart(data_.train->Info()));
   const std::optional<CheckpointHeader> header = BroadcastHeader(world_, checkpoint);
   if (header && !leads()) {
     replica_->Restore(*header);

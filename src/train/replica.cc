@@ -18,6 +18,7 @@
 #include "tensor/counting.h"
 #include "train/checkpoint/fit.h"
 #include "train/exchange.h"
+#include "train/start.h"
 
 namespace yoke {
 namespace {
@@ -269,6 +270,18 @@ std::vector<std::span<std::byte>> Replica::Layers() const {
   return layers;
 }
 
+std::string Replica::TakeStart(const DataInfo& data) {
+  HostCopies copies;
+  std::string sentence = CopyStart({.model = job_.model(),
+                                    .data = data,
+                                    .layers = layers_,
+                                    .layout = layout(),
+                                    .values = copies.Of(params_.values()).data()});
+  copies.Write();
+  Restored();
+  return sentence;
+}
+
 /// True if they came from another rank.
 bool Replica::BroadcastFrom(int from) {
   if (world_.size() == 1) return false;
@@ -484,8 +497,9 @@ MemoryUse Replica::Memory() const {
 }
 
 void Replica::Describe(CheckpointHeader& header) const {
-  // A checkpoint contains the layers, so it does not depend on the model's file.
-  if (job_.model().Find("file")) header.job.Set("model", Table{{"layer", layers_}});
+  // A checkpoint contains the layers, so it does not depend on the model's file or start.
+  if (job_.model().Find("file") || job_.model().Find("start"))
+    header.job.Set("model", Table{{"layer", layers_}});
   header.rule_steps = state_.steps;
   header.executor = executor_->State();
   header.strategy = strategy_->State();

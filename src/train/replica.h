@@ -76,6 +76,9 @@ class Replica {
   /// Its memory use, computed from its tensors.
   MemoryUse Memory() const;
 
+  /// Replaces initial weights by those of model.start (CopyStart), on rank 0 before Broadcast.
+  /// Returns the sentence.
+  std::string TakeStart(const DataInfo& data);
   /// Copies rank 0's initial values, or those of a checkpoint, to all ranks.
   void Broadcast() {
     if (BroadcastFrom(0)) Restored();

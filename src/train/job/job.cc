@@ -16,6 +16,7 @@
 #include "tensor/devices.h"
 #include "train/job/keys.h"
 #include "train/job/values.h"
+#include "train/start.h"
 
 namespace yoke {
 namespace {
@@ -173,15 +174,27 @@ void CheckHashedOutput(const Options& model) {
   CheckLayer(std::move(layer), "model.lsh");
 }
 
+/// Fills in the model that training starts from, where the section names none.
+void TakeModelOfStart(const Section& section) {
+  if (!section.value.Find("start")) return;
+  ResolvePaths(section.value, model_keys(), section.folder);
+  section.value = WithModelOfStart(section.value);
+}
+
 Value CheckModel(const Section& section) {
+  TakeModelOfStart(section);
   const Value *layers = section.value.Find("layer"), *file = section.value.Find("file");
   const Value *name = section.value.Find("name"), *anew = section.value.Find("initialize");
   for (const auto& [first, second] :
-       {std::pair("name", "layer"), {"name", "file"}, {"layer", "file"}})
+       {std::pair("name", "layer"), {"name", "file"}, {"layer", "file"}, {"start", "file"}})
     Require(!section.value.Find(first) || !section.value.Find(second),
             "[model] has both '{}' and '{}': expected one of them", first, second);
   Require(file || !anew, "{}: needs model.file, whose weights it replaces by random ones",
           Where(anew ? *anew : Value(), "model.initialize"));
+  const Value* replace = section.value.Find("replace_head");
+  Require(!replace || file || section.value.Find("start"),
+          "{}: needs model.start (or file), whose output layer it draws anew",
+          Where(replace ? *replace : Value(), "model.replace_head"));
   Require(layers || name || file, "{}",
           Where(section.value, "[model] lacks the key 'name', 'file' or 'layer'"));
   if (!layers) {

@@ -308,6 +308,13 @@ const std::vector<OptionSpec>& model_keys() {
        .type = kPath,
        .help = "Instead of `name`: an ONNX file; training starts from its weights."},
       {.name = "initialize", .type = kBool, .help = "With `file`: true draws the weights anew."},
+      {.name = "start",
+       .type = kPath,
+       .help = "A checkpoint, a run or an ONNX file whose weights training starts from, by name; "
+               "without `name` and `layer` it is the model, too."},
+      {.name = "replace_head",
+       .type = kBool,
+       .help = "With `start` or `file`: true draws the output layer anew, for other classes."},
       {.name = "algorithms",
        .type = kTable,
        .help = "Convolution algorithms by layer: `{convolution1 = \"direct\"}`; "
