@@ -24,7 +24,7 @@ struct UpdateLoop {
   using Call = UpdateCall;
   const UpdateRule* rule;
   void Forward(const Call& call) const {
-    if (call.scalars->stop == 0) rule->Update(call.span, call.scalars->step);
+    if (call.scalars->stop == 0) rule->Update(call.span, call.settings.Of(call.scalars->step));
   }
 };
 
@@ -79,12 +79,14 @@ void ApplyPart(const ParamLayout& layout, const Addresses& addresses, const Appl
   for (size_t i = 0; i < layout.slices().size(); ++i) {
     const Slice& slice = layout.slices()[i];
     if (slice.kind != SliceKind::kDense || !request.slices.Has(i)) continue;
+    const SliceSettings settings = request.state.Of(i);
+    if (settings.frozen()) continue;
     const int64_t extent = layout.Extent(slice);
     const int64_t lines = RoundUp(extent, 16) / 16;
     const int64_t begin = 16 * (lines * thread / threads);
     const int64_t end = std::min(extent, 16 * (lines * (thread + 1) / threads));
     if (end > begin)
-      request.rule.Update(addresses.DenseAt(slice.offset + begin, end - begin), step);
+      request.rule.Update(addresses.DenseAt(slice.offset + begin, end - begin), settings.Of(step));
   }
 }
 
@@ -139,9 +141,12 @@ void ApplyOnDevice(ParamStore& params, const ApplyRequest& request, const Update
   const Addresses addresses(params, request);
   for (size_t i = 0; i < layout.slices().size(); ++i) {
     const Slice& slice = layout.slices()[i];
-    if (slice.kind == SliceKind::kDense && request.slices.Has(i))
+    const SliceSettings settings = request.state.Of(i);
+    if (slice.kind == SliceKind::kDense && request.slices.Has(i) && !settings.frozen())
       request.state.update()->Forward(
-          {.span = addresses.DenseAt(slice.offset, layout.Extent(slice)), .scalars = scalars});
+          {.span = addresses.DenseAt(slice.offset, layout.Extent(slice)),
+           .scalars = scalars,
+           .settings = settings});
   }
 }
 
@@ -279,6 +284,21 @@ int64_t RuleState::bytes() const {
   return bytes;
 }
 
+void ClearFrozen(const ParamLayout& layout, const RuleState& state, int slice,
+                 Gradients& gradients) {
+  if (!state.Of(static_cast<size_t>(slice)).frozen()) return;
+  gradients.rows(slice).Clear();
+  const Slice& part = layout.slices()[slice];
+  if (part.kind == SliceKind::kDense)
+    Fill(gradients.dense().Part(part.offset, part.offset + part.Places()), 0);
+}
+
+void ClearFrozen(const ParamLayout& layout, const RuleState& state, Gradients& gradients) {
+  if (state.UpdatesAlike()) return;
+  for (size_t i = 0; i < layout.slices().size(); ++i)
+    ClearFrozen(layout, state, static_cast<int>(i), gradients);
+}
+
 double GradientNorm(const ParamLayout& layout, const Gradients& gradients,
                     const SliceRange& slices) {
   const auto [begin, end] = DenseElements(layout, slices);
@@ -306,9 +326,10 @@ UpdateStep Apply(ParamStore& params, const ApplyRequest& request) {
   const UpdateStep step = StepOf(params, request);
   (params.values().OnHost() ? ApplyDense : ApplyOnDevice)(params, request, step);
   for (size_t i = 0; i < layout.slices().size(); ++i)
-    if (layout.slices()[i].kind == SliceKind::kRowSparse && request.slices.Has(i))
+    if (layout.slices()[i].kind == SliceKind::kRowSparse && request.slices.Has(i) &&
+        !request.state.Of(i).frozen())
       (layout.slices()[i].type == DType::kBf16 ? ApplyBf16Rows : ApplyRows)(
-          params, request, static_cast<int>(i), step);
+          params, request, static_cast<int>(i), request.state.Of(i).Of(step));
   params.Publish();
   return step;
 }

@@ -18,6 +18,7 @@
 #include "tensor/counting.h"
 #include "train/checkpoint/fit.h"
 #include "train/exchange.h"
+#include "train/parameter_groups.h"
 #include "train/start.h"
 
 namespace yoke {
@@ -177,6 +178,7 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
   HostCopies copies;
   CopyFileWeights(job.model(), TaskOf(data), layout(), copies.Of(params_.values()).data());
   copies.Write();
+  state_.SetSlices(SliceSettingsOf(job, layout()));
   executor_ = MakeExecutor(WorkOf(graph_));
   head_ = OfferHead(WorkOf(graph_));
   const StrategyContext context = {.world = setting.world.Duplicate(),
@@ -198,7 +200,10 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
   const bool cpu_only = devices_.all() == std::vector<Device*>{&Cpu()};
   if (InVirtualTime(world_) && !executor_->in_place())
     WorkInVirtualTime(data, setting.steps_per_epoch * BatchOf(job), *setting.shared);
-  work_.ready = [this](int slice) { strategy_->GradientReady(slice); };
+  work_.ready = [this](int slice) {
+    ClearFrozen(layout(), state_, slice, gradients_);
+    strategy_->GradientReady(slice);
+  };
   work_.head = strategy_->RemoteHead();
   Require(cpu_only || !work_.head, "{}: a served head computes on the CPU: {}",
           job.node.Where("devices"), HowToUseTheCpu());

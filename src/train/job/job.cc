@@ -105,6 +105,13 @@ void CheckTarget(const Value& table) {
           "{}: expected metric with either at_least or at_most", Where(table, "train.target"));
 }
 
+void CheckGroups(const Options& train) {
+  if (!train.Has("groups")) return;
+  const List& groups = *train.Raw("groups").AsList();
+  for (size_t i = 0; i < groups.size(); ++i)
+    Options(fmt::format("train.groups[{}]", i), groups[i], group_keys());
+}
+
 /// There is one checkpoint `best`.
 void CheckEarlyStopping(const Job& job) {
   if (!job.train.Has("early_stopping")) return;
@@ -138,6 +145,7 @@ Options CheckTrain(const Section& section, const StrategyEntry& strategy) {
   rule.make(options);
   if (options.Has("schedule")) CheckSchedule(options.Raw("schedule"));
   if (options.Has("target")) CheckTarget(options.Raw("target"));
+  CheckGroups(options);
   if (options.Has("time_limit"))
     ParseDuration(options.String("time_limit"), options.Where("time_limit"));
   return options;

@@ -68,6 +68,19 @@ const std::vector<OptionSpec>& train_keys() {
        .fallback = 0.0,
        .help = "Maximum Euclidean norm of a step's gradient; 0: no limit.",
        .minimum = 0},
+      {.name = "freeze",
+       .type = kStrings,
+       .help = "Parameters that training leaves as they are: patterns of `layer.parameter` such as "
+               "`[\"convolution*\"]`, where * stands for any text."},
+      {.name = "no_decay",
+       .type = kStrings,
+       .help = "Parameters without the rule's weight_decay: patterns, or `vectors`: biases, and "
+               "scales and shifts of norms."},
+      {.name = "groups",
+       .type = kTables,
+       .help = "Parameters with rates and decays of their own: tables such as "
+               "`{ parameters = \"linear2.*\", rate = 10 }`; of several that name a parameter the "
+               "last counts."},
       {.name = "weights",
        .type = kString,
        .fallback = "f32",
@@ -180,6 +193,24 @@ const std::vector<OptionSpec>& early_stopping_keys() {
        .fallback = "loss",
        .help = "The metric that is to improve.",
        .choices = metric_names()}};
+  return keys;
+}
+
+const std::vector<OptionSpec>& group_keys() {
+  static const std::vector<OptionSpec> keys = {{.name = "parameters",
+                                                .type = kStrings,
+                                                .help = "Patterns of `layer.parameter`.",
+                                                .required = true},
+                                               {.name = "rate",
+                                                .type = kFloat,
+                                                .fallback = 1.0,
+                                                .help = "Factor on learning_rate; 0 freezes them.",
+                                                .minimum = 0},
+                                               {.name = "decay",
+                                                .type = kFloat,
+                                                .fallback = 1.0,
+                                                .help = "Factor on weight_decay.",
+                                                .minimum = 0}};
   return keys;
 }
 
@@ -350,6 +381,7 @@ std::vector<KeyGroup> AllKeys() {
   groups.push_back({"train.evaluate_every", "", evaluate_every_keys()});
   groups.push_back({"train.target", "", target_keys()});
   groups.push_back({"train.early_stopping", "", early_stopping_keys()});
+  groups.push_back({"train.groups", "", group_keys()});
   groups.push_back({"train.schedule", "", common_schedule_options()});
   AddParts(groups, "train.schedule", "schedule", schedules());
   groups.push_back({"node", "", node_keys()});
