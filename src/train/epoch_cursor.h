@@ -72,7 +72,9 @@ class EpochCursor {
   int64_t TeamExamples(int64_t step) const { return plan_->Examples(step); }
   /// Epochs done (fractional) at the start of the step, and its learning rate.
   double EpochsAt(int64_t step) const;
-  double LearningRateAt(int64_t step) const { return rate_.After(EpochsAt(step)); }
+  double LearningRateAt(int64_t step) const {
+    return rate_.After(EpochsAt(step), position.plateaus);
+  }
   /// The highest learning rate of the schedule up to the step. Call with increasing steps.
   double HighestRateUpTo(int64_t step);
 

@@ -178,7 +178,10 @@ class LeadingMember : public Leader {
       cursor_.PlanEpoch();
       clock_.BeginEpoch(cursor_.EpochsDone());
     }
-    const Order order = {.kind = Order::kTrain, .first = cursor_.done(), .last = LastStepOfRound()};
+    const Order order = {.kind = Order::kTrain,
+                         .first = cursor_.done(),
+                         .last = LastStepOfRound(),
+                         .plateaus = position_.plateaus};
     rounds_->Give(order);
     rate_ = cursor_.LearningRateAt(cursor_.done());
     const std::vector<StepTotals> all_totals = Work(order);
@@ -312,7 +315,7 @@ class LeadingMember : public Leader {
   std::string Decide(const Evaluated& evaluated, bool due) {
     const bool good = !position_.collapse;
     const bool best = good && IsBest(evaluated);
-    if (!evaluated.watched().empty()) position_.stale = best ? 0 : position_.stale + 1;
+    if (!evaluated.watched().empty()) watch_.Count(best, position_);
     const bool reaches = good && watch_.ReachesTarget(evaluated.watched());
     const Evaluated all = evaluated.whole ? evaluated
                           : reaches       ? Evaluate(/*all=*/true)

@@ -132,6 +132,7 @@ EndEvent Member::Follow() {
         // Only after rank 0 has finished the epoch; otherwise the next leader does that.
         if (cursor_.planned() && cursor_.EpochIsOver()) cursor_.FinishEpoch();
         cursor_.PlanEpoch();
+        position_.plateaus = order.plateaus;
         Work(order);
         break;
       }

@@ -10,8 +10,8 @@
 
 namespace yoke {
 
-/// The metric of the checkpoint `best`, from [checkpoint] best or [train] early_stopping of a
-/// resolved job; "": none is kept.
+/// The metric of the checkpoint `best`, from [checkpoint] best, [train] early_stopping or schedule
+/// plateau of a resolved job; "": none is kept. Throws UserError if these name several.
 std::string BestMetric(const Value& job);
 
 class Watch {
@@ -26,6 +26,8 @@ class Watch {
   bool KeepsBest() const { return !best_.empty(); }
   /// Whether they are the best so far; if so, stores the value in `position`.
   bool IsBest(const Metrics& metrics, Position& position) const;
+  /// Counts an evaluation in `position`: the evaluations since the best, and plateaus.
+  void Count(bool best, Position& position) const;
   /// Whether early stopping ends training after so many evaluations since the best one.
   bool IsStale(const Position& position) const {
     return patience_ > 0 && position.stale >= patience_;
@@ -37,6 +39,7 @@ class Watch {
   std::string best_;         ///< Metric names; "": none.
   std::string measured_on_;  ///< "validation" or "test"
   int64_t patience_ = 0;     ///< Evaluations; 0: no early stopping.
+  int64_t plateau_ = 0;      ///< The same of schedule plateau.
   std::string target_;
   double bound_ = 0;
   bool at_least_ = true;

@@ -26,7 +26,7 @@ class EarlyStoppingTest(ProgramTest):
             self.assertIn(said, result.error)
         result = self.yoke("train", "tiny.toml", *STUCK, "--set", "checkpoint.best=loss")
         self.assertEqual(result.code, 2)
-        self.assertIn("early stopping keeps the checkpoint with the best accuracy", result.error)
+        self.assertIn("checkpoint.best looks at loss and train.early_stopping at accuracy", result.error)
 
 
 if __name__ == "__main__":

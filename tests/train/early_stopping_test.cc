@@ -79,6 +79,25 @@ TEST_F(EarlyStopping, WithEveryStrategy) {
   }
 }
 
+TEST_F(EarlyStopping, APlateauDropsTheRateBefore) {
+  const Overrides job =
+      Stuck({{"train.schedule", "{ name = \"plateau\", patience = 2, metric = \"accuracy\" }"},
+             {"train.early_stopping", "{ patience = 5, metric = \"accuracy\" }"},
+             {"cluster.replicas", "2"}});
+  const auto rates = [this] {
+    std::vector<double> all;
+    for (const EpochEvent& epoch : notes_.epochs) all.push_back(epoch.learning_rate);
+    return all;
+  };
+  EXPECT_EQ(Begin("a", job).epochs, 6);
+  const std::vector<double> expected = {1e-15, 1e-15, 1e-15, 1e-16, 1e-16, 1e-17};
+  ASSERT_EQ(rates().size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(rates()[i] / expected[i], 1, 1e-9);
+  Resume("a", {{"train.early_stopping.patience", "6"}});
+  ASSERT_EQ(rates().size(), 1U);
+  EXPECT_NEAR(rates()[0], 1e-17, 1e-25);
+}
+
 TEST_F(EarlyStopping, Mistakes) {
   EXPECT_THROW(MakeNew({{"train.early_stopping", "{}"}}), UserError);
   EXPECT_THROW(MakeNew({{"train.early_stopping", "{ patience = 0 }"}}), UserError);

@@ -33,7 +33,8 @@ struct Position {
   double untrained_loss = 0;  ///< Loss of the run's first examples; 0: unknown.
   double best = 0;            ///< Best value of the watched metric so far; valid if has_best.
   bool has_best = false;
-  int64_t stale = 0;  ///< Evaluations since the best one.
+  int64_t stale = 0;     ///< Evaluations since the best one.
+  int64_t plateaus = 0;  ///< How often these were the patience of schedule plateau.
   BestEvaluation best_evaluation = {};
   std::optional<Collapse> collapse = {};  ///< Of the last evaluation, if it shows one.
 };

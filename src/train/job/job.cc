@@ -17,6 +17,7 @@
 #include "train/job/keys.h"
 #include "train/job/values.h"
 #include "train/start.h"
+#include "train/watch.h"
 
 namespace yoke {
 namespace {
@@ -112,18 +113,6 @@ void CheckGroups(const Options& train) {
     Options(fmt::format("train.groups[{}]", i), groups[i], group_keys());
 }
 
-/// There is one checkpoint `best`.
-void CheckEarlyStopping(const Job& job) {
-  if (!job.train.Has("early_stopping")) return;
-  const Options stopping("train.early_stopping", job.train.Raw("early_stopping"),
-                         early_stopping_keys());
-  const std::string& metric = stopping.String("metric");
-  Require(!job.checkpoint.Has("best") || job.checkpoint.String("best") == metric,
-          "{} = \"{}\": early stopping keeps the checkpoint with the best {}: leave it out or name "
-          "the same metric",
-          job.checkpoint.Where("best"), job.checkpoint.String("best"), metric);
-}
-
 void CheckSchedule(Value table) {
   const Value* name = table.Find("name");
   for (const ScheduleEntry& entry : schedules())
@@ -145,6 +134,8 @@ Options CheckTrain(const Section& section, const StrategyEntry& strategy) {
   rule.make(options);
   if (options.Has("schedule")) CheckSchedule(options.Raw("schedule"));
   if (options.Has("target")) CheckTarget(options.Raw("target"));
+  if (options.Has("early_stopping"))
+    Options("train.early_stopping", options.Raw("early_stopping"), early_stopping_keys());
   CheckGroups(options);
   if (options.Has("time_limit"))
     ParseDuration(options.String("time_limit"), options.Where("time_limit"));
@@ -333,7 +324,7 @@ Job MakeJob(Value root, const std::string& name, const std::string& folder) {
   root.Set("cluster", (job.cluster = CheckCluster(at(4))).Resolved());
   CheckWeights(job);
   root.Set("checkpoint", (job.checkpoint = Checked(at(5), checkpoint_keys(), Part{})).Resolved());
-  CheckEarlyStopping(job);
+  BestMetric(root);  // is one
   RequireText(root, "");
   job.resolved = std::move(root);
   return job;

@@ -17,7 +17,7 @@ struct StateRecord {
   double loss_sum, met_loss_sum;
   int64_t loss_examples, met_loss_examples;
   double seconds, pauses, untrained_loss, best;
-  int64_t has_best, stale, worlds, model, version;
+  int64_t has_best, stale, plateaus, worlds, model, version;
   BestEvaluation best_evaluation;
 };
 struct Span {
@@ -51,6 +51,7 @@ std::vector<std::byte> Encode(const SurvivorState& r) {
                               .best = p.best,
                               .has_best = p.has_best ? 1 : 0,
                               .stale = p.stale,
+                              .plateaus = p.plateaus,
                               .worlds = r.worlds,
                               .model = r.model ? 1 : 0,
                               .version = r.version,
@@ -108,6 +109,7 @@ Position Merge(const std::vector<Known>& all) {
       position.has_best = true;
       position.stale = known.record.stale;
     }
+    position.plateaus = std::max(position.plateaus, known.record.plateaus);
     if (known.record.best_evaluation.epoch > position.best_evaluation.epoch)
       position.best_evaluation = known.record.best_evaluation;
     if (known.record.epoch != base.epoch) continue;
