@@ -32,7 +32,7 @@ std::vector<size_t> OutputLayers(const List& layers) {
     if (HasWeights(layers[i])) last = i;
     if (last && (IsLoss(layers[i]) || i + 1 == layers.size())) found.push_back(*last);
   }
-  found.erase(std::ranges::unique(found).begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
 }
 

@@ -49,6 +49,8 @@ class EpochCursor {
   int64_t epochs() const { return job_.train.Int("epochs"); }
   /// Steps of one rank in a whole epoch if all ranks were in step.
   int64_t StepsPerEpoch() const;
+  /// Examples that each epoch leaves out (train.drop_last).
+  int64_t LeftOut() const;
 
   /// Examples of the least part that a rank with work has of a whole epoch's last step; 0: as many
   /// as of the others.
@@ -88,6 +90,8 @@ class EpochCursor {
   void FinishEpoch();
 
  private:
+  void RequireWholeStep() const;
+
   const Job& job_;
   const Reader& data_;
   TeamPlace place_;

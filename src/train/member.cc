@@ -55,6 +55,7 @@ void Member::Begin(const SurvivorState* survivor) {
                                 .threads = threads_,
                                 .step_examples = cursor_.StepExamples(),
                                 .steps_per_epoch = cursor_.StepsPerEpoch(),
+                                .class_weights = context_.class_weights,
                                 .shared = &context_.shared});
   replica_->RequireTraining(cursor_.StepExamples(), cursor_.RestOfEpoch());
   const std::optional<RecoveryPlan> recovery = PlanRecovery(world_, survivor);

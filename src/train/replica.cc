@@ -18,6 +18,7 @@
 #include "tensor/counting.h"
 #include "train/checkpoint/fit.h"
 #include "train/exchange.h"
+#include "train/loss_settings.h"
 #include "train/parameter_groups.h"
 #include "train/start.h"
 
@@ -164,7 +165,8 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       step_examples_(setting.step_examples),
       devices_(DevicesOf(job, setting.local)),
       layers_(ModelLayers(job.model(), TaskOf(data))),
-      graph_(layers_, TaskOf(data), RowTypeOf(job)),
+      in_training_(WithLossSettings(layers_, job, setting.class_weights, TaskOf(data))),
+      graph_(in_training_, TaskOf(data), RowTypeOf(job)),
       values_device_(InVirtualTime(world_) ? Cpu() : ValuesDevice(job, devices_, graph_.layout())),
       params_(graph_.layout(), values_device_),
       states_(graph_.MakeStates()),
@@ -240,7 +242,8 @@ void Replica::WorkInVirtualTime(const DataInfo& data, int64_t examples, SharedEx
   const bool cpu_only = devices_.all() == std::vector<Device*>{&Cpu()};
   if (!strategy_->RemoteHead() && cpu_only) {
     if (!shared.executor) {
-      ExecutorContext work = WorkOf(shared.graph.emplace(layers_, TaskOf(data), RowTypeOf(job_)));
+      ExecutorContext work =
+          WorkOf(shared.graph.emplace(in_training_, TaskOf(data), RowTypeOf(job_)));
       work.rule = nullptr;  // it outlives this replica
       work.state = nullptr;
       shared.executor = MakeExecutor(work);

@@ -55,7 +55,8 @@ struct ReplicaPlace {
   ThreadPlan threads = {};
   int64_t step_examples = 0;  ///< Of most steps; 0: train.batch.
   int64_t steps_per_epoch = 0;
-  SharedExecutor* shared = nullptr;  ///< Used in virtual time only.
+  std::vector<double> class_weights = {};  ///< ClassWeightsOf
+  SharedExecutor* shared = nullptr;        ///< Used in virtual time only.
 };
 
 class Replica {
@@ -180,7 +181,8 @@ class Replica {
   ThreadPlan threads_;
   int64_t step_examples_;
   Devices devices_;
-  List layers_;  // the model's
+  List layers_;       // the model's
+  List in_training_;  // the same with what [train] makes of the loss
   Graph graph_;
   Device& values_device_;  // of gradients and the rule's state, too
   ParamStore params_;

@@ -31,7 +31,7 @@ TEST_F(EarlyStopping, EndsAfterThePatience) {
   EXPECT_EQ(end.epochs, 3);
   EXPECT_FALSE(end.test.empty());
   EXPECT_EQ(end.best, Path("a") + "/best");
-  EXPECT_EQ(fs::read_symlink(end.best), "checkpoints/7");
+  EXPECT_EQ(test::fs::read_symlink(end.best), "checkpoints/7");
   EXPECT_NE(end.sentence.find("test accuracy"), std::string::npos) << end.sentence;
 }
 

@@ -100,6 +100,16 @@ void CheckEvaluateEvery(const Section& section, std::vector<OptionSpec>& keys) {
   Options("train.evaluate_every", *every, evaluate_every_keys());
 }
 
+/// A word, a list or a table.
+void CheckClassWeights(const Section& section, std::vector<OptionSpec>& keys) {
+  const Value* weights = section.value.Find("class_weights");
+  if (!weights || weights->AsString()) return;
+  OptionSpec& key = *std::ranges::find(keys, "class_weights", &OptionSpec::name);
+  key.type = weights->AsTable() ? OptionType::kTable : OptionType::kFloats;
+  key.choices = {};
+  key.minimum = 0;
+}
+
 void CheckTarget(const Value& table) {
   const Options target("train.target", table, target_keys());
   Require(target.Has("at_least") != target.Has("at_most"),
@@ -130,6 +140,7 @@ Options CheckTrain(const Section& section, const StrategyEntry& strategy) {
   }
   std::ranges::find(keys, "learning_rate", &OptionSpec::name)->fallback = rule.learning_rate;
   CheckEvaluateEvery(section, keys);
+  CheckClassWeights(section, keys);
   Options options = Checked(section, keys, rule);
   rule.make(options);
   if (options.Has("schedule")) CheckSchedule(options.Raw("schedule"));

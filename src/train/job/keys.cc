@@ -53,7 +53,8 @@ const std::vector<OptionSpec>& train_keys() {
        .type = kFloat,
        .fallback = 0.01,
        .help = "Size of an update, before the schedule's factor. The default suits sgd, momentum "
-               "and nesterov; for adam and adamw start with 0.001. With yellowfin a factor on the "
+               "and nesterov; for adam, adamw and rmsprop start with 0.001. With yellowfin a "
+               "factor on the "
                "rate that it finds, by default 1. `auto`: chosen by short trials (`yoke train` "
                "does so, too, where the job has no rate).",
        .minimum = 0,
@@ -68,6 +69,25 @@ const std::vector<OptionSpec>& train_keys() {
        .fallback = 0.0,
        .help = "Maximum Euclidean norm of a step's gradient; 0: no limit.",
        .minimum = 0},
+      {.name = "drop_last",
+       .type = kBool,
+       .fallback = false,
+       .help = "Whether an epoch leaves out the examples of its last step if they are not a whole "
+               "one; which these are is drawn anew for each epoch."},
+      {.name = "label_smoothing",
+       .type = kFloat,
+       .fallback = 0.0,
+       .help = "Part of the target that is spread over all classes, in training only.",
+       .minimum = 0,
+       .maximum = 1,
+       .exclusive_maximum = true},
+      {.name = "class_weights",
+       .type = kString,
+       .help =
+           "Factors on the training loss of examples, by class: `balanced` (the rarer the class, "
+           "the larger), a list in the order of the classes, or a table such as `{ cat = 2 }`, "
+           "where others have 1.",
+       .choices = {"balanced"}},
       {.name = "freeze",
        .type = kStrings,
        .help = "Parameters that training leaves as they are: patterns of `layer.parameter` such as "
