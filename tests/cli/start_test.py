@@ -61,6 +61,13 @@ class StartTest(ProgramTest):
                 self.assertFalse(os.path.exists(self.path("refused")))
                 self.good("train", "new.toml", "--set", "model.replace_head=true", "--quiet")
 
+    def test_the_body_may_be_frozen(self):
+        job = ("train", "tiny.toml", "--from", "r", "--set", "model.replace_head=true", "--set", "train.groups=[{parameters='linear2.*', rate=2}]")
+        self.good(*job, "--set", "train.freeze=linear1.*", "--quiet")
+        result = self.yoke(*job, "--set", "train.freeze=['convolution*']")
+        self.assertEqual(result.code, 2)
+        self.assertIn("train.freeze: 'convolution*' matches no parameter; the model has linear1.weight, linear1.bias", result.error)
+
     def test_mistakes(self):
         for model, said in (('start = "nowhere"', "there is no checkpoint"), ('name = "mlp"\nreplace_head = true', "needs model.start"),
                             ('name = "mlp"\nwidths = [8]\nstart = "r"', "'linear1.weight' is 16x784"), ('name = "lenet"\nstart = "r"', "linear2"),
