@@ -380,6 +380,7 @@ class LeadingMember : public Leader {
       world_.Sleep(replica_->CheckpointBytes() /  // before the files, which a loss would prevent
                    request_.cluster->checkpoint_bytes_per_second);
     RankStateCollector collector(world_, *replica_);
+    HostCopies copies;
     try {
       WriteCheckpoint(
           {.run = run_, .keep = static_cast<int>(job_.checkpoint.Int("keep")), .best = due.best},
@@ -387,7 +388,7 @@ class LeadingMember : public Leader {
            .layout = replica_->layout(),
            .values = replica_->Model().data(),
            .state = replica_->state(),
-           .layers = replica_->LayerTensors(),
+           .layers = replica_->SavedTensors(copies),
            .replicas = own ? world_.size() : 0,
            .own = [&collector](int rank) { return collector.Of(rank); }});
     } catch (const NotFiniteError& bad) {

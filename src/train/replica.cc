@@ -207,6 +207,11 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
     strategy_->GradientReady(slice);
   };
   work_.head = strategy_->RemoteHead();
+  if (job.train.Has("average")) {
+    RequireAverage();
+    average_ = Buffer(values_device_, params_.bytes());
+    StartAverage();
+  }
   Require(cpu_only || !work_.head, "{}: a served head computes on the CPU: {}",
           job.node.Where("devices"), HowToUseTheCpu());
 }
@@ -256,9 +261,44 @@ void Replica::WorkInVirtualTime(const DataInfo& data, int64_t examples, SharedEx
   executor_ = std::move(charged);
 }
 
+/// A mean of weights that each step changes in place, and that are all of the model.
+void Replica::RequireAverage() const {
+  const std::string& where = job_.train.Where("average");
+  Require(entry_.name == "none" || entry_.name == "allreduce",
+          "{}: expected strategy none or allreduce, whose replicas are equal after each step",
+          where);
+  Require(!executor_->in_place(), "{}: executor {} makes many updates in a step", where,
+          job_.node.String("executor"));
+  Require(!layout().HasRows(), "{}: expected a model without sparse or hashed layers", where);
+}
+
+void Replica::StartAverage() {
+  if (Averages()) Copy(AllOf<float>(average_), params_.values());
+}
+
+/// By 1 - min(decay, (1 + t) / (10 + t)) towards the values, after t updates.
+void Replica::MoveAverage() {
+  if (!Averages()) return;
+  const auto t = static_cast<double>(state_.steps);
+  const double decay = std::min(job_.train.Float("average"), (1 + t) / (10 + t));
+  MoveTowards(AllOf<float>(average_), static_cast<float>(1 - decay), params_.values());
+}
+
+StateTensor Replica::WeightsTensor(HostCopies& copies) const {
+  const std::span<float> values = copies.Of(params_.values());
+  return {"weights", DType::kF32, Shape{std::ssize(values)}, values.data()};
+}
+
+std::vector<StateTensor> Replica::SavedTensors(HostCopies& copies) const {
+  std::vector<StateTensor> tensors = LayerTensors();
+  if (Averages()) tensors.push_back(WeightsTensor(copies));
+  return tensors;
+}
+
 std::vector<std::span<std::byte>> Replica::Portable(HostCopies& copies) {
   std::vector<std::span<std::byte>> parts = {BytesOf(&state_.steps, 1),
                                              std::as_writable_bytes(copies.Of(params_.values()))};
+  if (Averages()) parts.push_back(std::as_writable_bytes(copies.Of(AllOf<float>(average_))));
   for (size_t i = 0; i < state_.names().size(); ++i)
     parts.push_back(std::as_writable_bytes(copies.Of(state_.array(static_cast<int>(i)))));
   parts.push_back(std::as_writable_bytes(state_.all_scalars()));
@@ -286,6 +326,7 @@ std::string Replica::TakeStart(const DataInfo& data) {
                                     .layout = layout(),
                                     .values = copies.Of(params_.values()).data()});
   copies.Write();
+  StartAverage();
   Restored();
   return sentence;
 }
@@ -385,7 +426,10 @@ StepResult Replica::Step(const Batch& batch, StrategyStep step) {
   const StepResult result = Compute(batch, view);
   const double computed = Now();
   // Others wait for this rank in the exchange, so it takes part even with a non-finite loss.
-  if (result.late || IsPossibleLoss(result.loss) || world_.size() > 1) Leave(step);
+  if (result.late || IsPossibleLoss(result.loss) || world_.size() > 1) {
+    Leave(step);
+    MoveAverage();
+  }
   const double ended = Now();
   step_seconds_ += ended - began;
   update_seconds_ += ended - computed;
@@ -417,7 +461,7 @@ LayerReport Replica::TakeLayerReport() {
 void Replica::Settle() {
   const CountedAs scope("meeting");
   strategy_->Quiesce();
-  model_values_ = strategy_->Model();
+  model_values_ = Averages() ? AllOf<float>(average_) : strategy_->Model();
   model_.emplace(model_values_);
   model_->Read();
   TakeLayers();
@@ -499,7 +543,7 @@ Metrics Replica::Measure(Array<const float> values, const Reader& reader,
 
 MemoryUse Replica::Memory() const {
   return {.parameters = params_.bytes(),
-          .rule_state = state_.bytes(),
+          .rule_state = state_.bytes() + average_.bytes(),
           .tables = states_.Bytes(),
           .gradients = gradients_.bytes()};
 }
@@ -570,9 +614,19 @@ void Replica::RequireSameVelocity(const Checkpoint& checkpoint) const {
           checkpoint.folder(), steps ? "gradients" : "steps", steps ? "steps" : "gradients");
 }
 
+/// The checkpoint's model is the average, and its weights are beside it.
+void Replica::TakeAverage(const Checkpoint& checkpoint) {
+  if (!Averages()) return;
+  StartAverage();
+  HostCopies copies;
+  if (checkpoint.Load({WeightsTensor(copies)})) copies.Write();
+  params_.Publish();
+}
+
 bool Replica::Restore(const Checkpoint& checkpoint) {
   const CheckpointHeader& header = checkpoint.header();
   checkpoint.Load(params_);
+  TakeAverage(checkpoint);
   if (SameKey(job_, header, "train", "rule") && !checkpoint.Load(layout(), state_))
     RequireSameVelocity(checkpoint);
   const bool layers = checkpoint.Load(LayerTensors());

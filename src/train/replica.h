@@ -73,6 +73,8 @@ class Replica {
   const RuleState& state() const { return state_; }
   /// The layers' state, for a checkpoint.
   std::vector<StateTensor> LayerTensors() const { return graph_.StateTensors(states_); }
+  /// The same with the weights themselves where the model is their average.
+  std::vector<StateTensor> SavedTensors(HostCopies& copies) const;
 
   /// Its memory use, computed from its tensors.
   MemoryUse Memory() const;
@@ -165,6 +167,12 @@ class Replica {
   StepResult Compute(const Batch& batch, const ParamView& view);
   bool BroadcastFrom(int from);
   void TakeMean(bool counts);
+  void RequireAverage() const;
+  void StartAverage();
+  void MoveAverage();
+  void TakeAverage(const Checkpoint& checkpoint);
+  bool Averages() const { return average_.bytes() > 0; }
+  StateTensor WeightsTensor(HostCopies& copies) const;
   void RequireSameVelocity(const Checkpoint& checkpoint) const;
   bool TablesAreReady() const;
   std::vector<std::span<std::byte>> Layers() const;
@@ -186,6 +194,7 @@ class Replica {
   Graph graph_;
   Device& values_device_;  // of gradients and the rule's state, too
   ParamStore params_;
+  Buffer average_;  // of the values, where [train] average asks for it
   LayerStates states_;
   Gradients gradients_;
   std::unique_ptr<UpdateRule> rule_;

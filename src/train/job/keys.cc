@@ -88,6 +88,14 @@ const std::vector<OptionSpec>& train_keys() {
            "the larger), a list in the order of the classes, or a table such as `{ cat = 2 }`, "
            "where others have 1.",
        .choices = {"balanced"}},
+      {.name = "average",
+       .type = kFloat,
+       .help = "Decay of a running mean of the weights, such as 0.999, which takes their place in "
+               "evaluations and checkpoints.",
+       .minimum = 0,
+       .maximum = 1,
+       .exclusive_minimum = true,
+       .exclusive_maximum = true},
       {.name = "freeze",
        .type = kStrings,
        .help = "Parameters that training leaves as they are: patterns of `layer.parameter` such as "
