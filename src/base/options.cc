@@ -234,12 +234,31 @@ std::string Options::Where(std::string_view name) const {
 
 std::string OtherWordFor(std::string_view word) {
   static const std::map<std::string_view, std::string_view> words = {
-      {"lr", "learning_rate"},      {"eta", "learning_rate"},
-      {"optimizer", "rule"},        {"optim", "rule"},
-      {"batch_size", "batch"},      {"wd", "weight_decay"},
-      {"lr_scheduler", "schedule"}, {"scheduler", "schedule"},
-      {"num_epochs", "epochs"},     {"n_epochs", "epochs"},
-      {"random_state", "seed"}};
+      {"lr", "learning_rate"},
+      {"eta", "learning_rate"},
+      {"optimizer", "rule"},
+      {"optim", "rule"},
+      {"batch_size", "batch"},
+      {"wd", "weight_decay"},
+      {"lr_scheduler", "schedule"},
+      {"scheduler", "schedule"},
+      {"num_epochs", "epochs"},
+      {"n_epochs", "epochs"},
+      {"random_state", "seed"},
+      {"grad_clip", "clip_norm"},
+      {"clip_grad", "clip_norm"},
+      {"max_grad_norm", "clip_norm"},
+      {"max_norm", "clip_norm"},
+      {"gradient_clip", "clip_norm"},
+      {"fc", "linear"},
+      {"dense", "linear"},
+      {"conv", "convolution"},
+      {"conv2d", "convolution"},
+      {"bn", "batch_norm"},
+      {"batchnorm", "batch_norm"},
+      {"avg_pool", "average_pool"},
+      {"batch_norm2d", "batch_norm"},
+      {"early_stop", "early_stopping"}};
   const auto found = words.find(word);
   return found == words.end() ? "" : std::string(found->second);
 }

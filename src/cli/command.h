@@ -93,5 +93,7 @@ struct CommandEntry {
   std::unique_ptr<Command> (*make)();
   bool together = false;  ///< Runs on all processes of a launcher, otherwise on rank 0.
 };
+/// All commands, in the order of `yoke --help`.
+const std::vector<CommandEntry>& Commands();
 
 }  // namespace yoke

@@ -37,21 +37,22 @@ CommandEntry info_command();
 CommandEntry bench_command();
 CommandEntry list_command();
 CommandEntry doctor_command();
+CommandEntry completion_command();
 CommandEntry version_command();
 
-namespace {
-
-/// All commands, in the order of `yoke --help`. A new one is a file src/cli/<name>.cc with a
-/// function that returns its entry, and two lines here.
+/// A new command is a file src/cli/<name>.cc with a function that returns its entry, and two lines
+/// here.
 const std::vector<CommandEntry>& Commands() {
   static const std::vector<CommandEntry> list = {
-      train_command(),   eval_command(),    predict_command(),  export_command(),
-      report_command(),  plan_command(),    simulate_command(), synthesize_command(),
-      convert_command(), info_command(),    bench_command(),    list_command(),
-      doctor_command(),  version_command(),
+      train_command(),   eval_command(),       predict_command(),  export_command(),
+      report_command(),  plan_command(),       simulate_command(), synthesize_command(),
+      convert_command(), info_command(),       bench_command(),    list_command(),
+      doctor_command(),  completion_command(), version_command(),
   };
   return list;
 }
+
+namespace {
 
 constexpr const char* kExamples = R"(
 Examples:

@@ -189,16 +189,6 @@ void SearchOptions::Declare(Arguments& arguments) {
       .Within(1, kMostThreads);
 }
 
-std::string CheckpointFolder(const std::string& path) {
-  Require(fs::exists(path), "there is no checkpoint {}", path);
-  Require(fs::is_directory(path),
-          "{} is not a checkpoint: expected a folder such as runs/NAME/last", path);
-  if (fs::exists(path + "/model.safetensors")) return path;
-  if (fs::exists(path + "/last")) return path + "/last";
-  Require(!fs::exists(path + "/job.toml"), "the run {} has no checkpoint yet", path);
-  throw UserError(fmt::format("{} is not a checkpoint: it holds no model.safetensors", path));
-}
-
 ModelFile::ModelFile(const std::string& path)
     : checkpoint_(Checkpoint::Open(CheckpointFolder(path))),
       job_(MakeResolvedJob(header().job, AskedKeys())),

@@ -27,10 +27,6 @@ struct SearchOptions {
   void Declare(Arguments& arguments);
 };
 
-/// The checkpoint folder for `path`: the path itself, or `last` of a run directory. Throws
-/// UserError if it is neither.
-std::string CheckpointFolder(const std::string& path);
-
 /// A checkpoint's model with its weights.
 class ModelFile {
  public:

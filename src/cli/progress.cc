@@ -107,6 +107,7 @@ class TextProgress : public Observer {
 
   static std::string Reason(const std::string& reason) {
     if (reason == "target") return "target reached";
+    if (reason == "early_stopping") return "stopped early";
     if (reason == "time_limit") return "time limit reached";
     if (reason == "step_limit") return "step limit reached";
     if (reason == "replan") return "paused";

@@ -14,6 +14,7 @@ constexpr const char* kDetails = R"(Examples:
   yoke train job.toml --set train.epochs=20 --set model.widths='[256, 256]' --run runs/wide
   yoke train job.toml --time-limit 2h               stop with a checkpoint after two hours
   yoke train --resume runs/wide                     continue, bit for bit, where that run stopped
+  yoke train new.toml --from runs/wide              start from that run's weights
   yoke train job.toml --auto                        choose all that the job does not say
   yoke train job.toml --replicas 4 --strategy easgd_sync3
   mpirun -n 4 yoke train job.toml                   each process is a replica; srun works too
@@ -29,6 +30,8 @@ class TrainCommand : public Command {
   void Declare(Arguments& arguments) override {
     options_.Declare(arguments);
     arguments.Option("--resume", "DIR", &resume_, "Continue the run in DIR; needs no job file");
+    arguments.Option("--from", "CHECKPOINT", &from_,
+                     "Start from these weights: a checkpoint, a run or an ONNX file (model.start)");
   }
 
   int Run(Output& out) override {
@@ -36,6 +39,8 @@ class TrainCommand : public Command {
     const bool guarded = StandGuard(options_.quiet() ? nullptr : &out);
     const bool resume = !resume_.empty();
     Overrides keys = options_.Keys();
+    if (!from_.empty())
+      keys.push_back({.key = "model.start", .value = from_, .flag = "--from", .text = true});
     SetReplicasOfLaunch(keys);
     const Job job =
         resume ? LoadRunJob(resume_, keys) : options_.Load(keys, {"train.learning_rate"});
@@ -55,11 +60,13 @@ class TrainCommand : public Command {
     Require(job.empty(), "a run is resumed with its own job, {}/job.toml: leave out {}", resume_,
             job);
     Require(!options_.opens_all(), "a run that is resumed has chosen: leave out --auto");
+    Require(from_.empty(), "a run is resumed from its own checkpoint: leave out --from");
     Require(options_.run().empty(), "--resume names the run directory already: leave out --run");
   }
 
   RunOptions options_;
   std::string resume_;
+  std::string from_;
 };
 
 }  // namespace

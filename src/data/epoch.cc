@@ -47,7 +47,7 @@ Ranges Ranges::Complement(int64_t n) const {
 }
 
 EpochPlan::EpochPlan(const EpochDeal& deal, const Ranges& consumed)
-    : deal_(deal), rest_(consumed.Complement(deal.examples)) {
+    : deal_(deal), rest_(consumed.Complement(deal.examples - deal.left_out)) {
   Check(deal.batch > 0 && deal.world > 0 && deal.rank >= 0 && deal.rank < deal.world,
         "an epoch needs a batch above 0 and a rank below world");
   const std::vector<int64_t> permutation = Permutation(

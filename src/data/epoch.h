@@ -31,6 +31,7 @@ struct EpochDeal {
   int64_t epoch = 0;
   int64_t examples = 0;
   int64_t batch = 1;
+  int64_t left_out = 0;  ///< Positions at the permutation's end that no rank takes.
   int rank = 0;
   int world = 1;
 };

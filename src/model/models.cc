@@ -7,6 +7,7 @@
 #include "model/graph.h"
 #include "model/layer_namer.h"
 #include "model/onnx/onnx.h"
+#include "model/output_layers.h"
 
 namespace yoke {
 namespace {
@@ -31,8 +32,14 @@ List FromZoo(const Value& section, const std::string& name, const ModelTask& tas
 Options FileOptions(const Value& section) {
   std::vector<OptionSpec> keys = file_model_options();
   keys.insert(keys.end(), {{.name = "file", .type = OptionType::kPath},
-                           {.name = "initialize", .type = OptionType::kBool}});
+                           {.name = "initialize", .type = OptionType::kBool},
+                           {.name = "replace_head", .type = OptionType::kBool}});
   return {"model", WithoutConvolutionKeys(section), keys};
+}
+
+bool ReplacesHead(const Value& section) {
+  const Value* replace = section.Find("replace_head");
+  return replace && *replace == Value(true);
 }
 
 OnnxModel ReadFile(const Options& options, const ModelTask& task) {
@@ -41,6 +48,7 @@ OnnxModel ReadFile(const Options& options, const ModelTask& task) {
           "{} sets the hashed output layer, but output is \"dense\": expected output = \"lsh\"",
           options.Where("lsh"));
   OnnxStart start;
+  if (ReplacesHead(options.Resolved())) start.outputs = task.outputs;
   if (hashed) start.hashed = options.Has("lsh") ? *options.Raw("lsh").AsTable() : Table{};
   return ReadOnnxFor(options.String("file"), task, start);
 }
@@ -53,6 +61,24 @@ void CheckHashed(const Value& options, const List& list) {
   all.Set("outputs", *hashed.Find("outputs"));
   const LayerEntry& entry = FindEntry(layers(), "layer", "lsh_linear");
   entry.make({"model.lsh", all, entry.options}, {.name = "output", .input = {.shape = {1}}});
+}
+
+/// The section without what says where weights come from.
+Value WithoutStartKeys(Value section) {
+  section.Erase("start");
+  if (!section.Find("file")) section.Erase("replace_head");
+  return section;
+}
+
+/// The layers of a checkpoint have the outputs of its data: gives them those of the task if its
+/// head is replaced.
+void FitHead(const Value& section, const ModelTask& task, List& layers) {
+  if (ReplacesHead(section)) return SizeOutputs(layers, task.outputs);
+  const Value* start = section.Find("start");
+  if (!start) return;
+  for (const size_t i : OutputLayers(layers))
+    if (const Value* outputs = layers[i].Find("outputs"); outputs && outputs->AsInt())
+      RequireSameOutputs(*start->AsString(), *outputs->AsInt(), task);
 }
 
 List LayersOf(const Value& section, const ModelTask& task) {
@@ -114,7 +140,8 @@ std::vector<std::string> LayerNames(const List& layers) {
 }
 
 List ModelLayers(const Value& model_section, const ModelTask& task) {
-  List layers = LayersOf(WithoutConvolutionKeys(model_section), task);
+  List layers = LayersOf(WithoutStartKeys(WithoutConvolutionKeys(model_section)), task);
+  FitHead(model_section, task, layers);
   if (const Value* lsh = model_section.Find("lsh")) CheckHashed(*lsh, layers);
   SetConvolutionKeys(model_section, layers);
   return layers;

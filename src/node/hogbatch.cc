@@ -60,8 +60,8 @@ Hogbatch::Hogbatch(const HogbatchSettings& settings, const ExecutorContext& cont
       channel_(context.node ? *context.node : LocalWorld()),
       sizes_(settings.sizes),
       usage_(context.devices) {
-  shared_.immediate = context.rule->IsPlainDescent() && context.clip_norm <= 0 &&
-                      !settings.locked && !InVirtualTime(channel_);
+  shared_.immediate = context.rule->IsPlainDescent() && context.state->UpdatesAlike() &&
+                      context.clip_norm <= 0 && !settings.locked && !InVirtualTime(channel_);
   try {
     for (size_t d = 0; d < context_.devices.size(); ++d)
       if (context_.devices[d]->IsHost())

@@ -187,6 +187,7 @@ double HogbatchWorker::OnDevice(const Batch& batch, const ParamView& view, Updat
 /// All slices, clipped, by the step that the rule makes of it.
 void HogbatchWorker::Apply(float* target, UpdateStep& step) {
   const ParamLayout& layout = *shared_.round.params.layout;
+  ClearFrozen(layout, *shared_.context.state, gradients_);
   if (const double most = shared_.context.clip_norm; most > 0)
     if (const double norm = GradientNorm(layout, gradients_); norm > most)
       step.gradient_scale = most / norm;

@@ -99,6 +99,9 @@ UpdateStep RacingUpdates::Tune(const UpdateStep& step, const Gradients& gradient
 void RacingUpdates::Apply(int index, float* values, const Gradients& gradients, UpdateStep step,
                           double parts) {
   const Slice& slice = layout_.slices()[index];
+  const SliceSettings settings = state_.Of(static_cast<size_t>(index));
+  if (settings.frozen()) return;
+  step = settings.Of(step);
   const double rate = step.learning_rate, updates = double(step.step);
   step.learning_rate = RateOfPart(rule_, rate, parts);
   step.decay_rate = DecayRateOfPart(rate, parts);

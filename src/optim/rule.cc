@@ -33,8 +33,8 @@ struct UpdateLoop {
   const UpdateRule* rule;
   void Forward(const Call& call) const {
     if (call.scalars->stop != 0) return;
-    if (!call.ids) return rule->Update(call.span, call.scalars->step);
-    UpdateStep step = call.scalars->step;
+    UpdateStep step = call.settings.Of(call.scalars->step);
+    if (!call.ids) return rule->Update(call.span, step);
     for (int64_t r = 0; r < call.rows; ++r) {
       UpdateSpan row = RowOf(call.span, call.ids[r]);
       row.gradient += r * row.count;
@@ -95,12 +95,14 @@ void ApplyPart(const ParamLayout& layout, const Addresses& addresses, const Appl
   for (size_t i = 0; i < layout.slices().size(); ++i) {
     const Slice& slice = layout.slices()[i];
     if (slice.kind != SliceKind::kDense || !request.slices.Has(i)) continue;
+    const SliceSettings settings = request.state.Of(i);
+    if (settings.frozen()) continue;
     const int64_t extent = layout.Extent(slice);
     const int64_t lines = RoundUp(extent, 16) / 16;
     const int64_t begin = 16 * (lines * thread / threads);
     const int64_t end = std::min(extent, 16 * (lines * (thread + 1) / threads));
     if (end > begin)
-      request.rule.Update(addresses.DenseAt(slice.offset + begin, end - begin), step);
+      request.rule.Update(addresses.DenseAt(slice.offset + begin, end - begin), settings.Of(step));
   }
 }
 
@@ -179,6 +181,7 @@ void UpdateRowsOnDevice(const Slice& slice, int index, const UpdateSpan& first,
   if (rows.ids_there.count == 0) return;
   UpdateCall call = {.span = first,
                      .scalars = request.state.on_device(),
+                     .settings = request.state.Of(static_cast<size_t>(index)),
                      .rows = rows.ids_there.count,
                      .ids = rows.ids_there.data,
                      .steps = request.state.row_steps(index).data};
@@ -198,10 +201,13 @@ void ApplyOnDevice(ParamStore& params, const ApplyRequest& request, const Update
   const Addresses addresses(params, request);
   for (size_t i = 0; i < layout.slices().size(); ++i) {
     const Slice& slice = layout.slices()[i];
-    if (!request.slices.Has(i)) continue;
+    const SliceSettings settings = request.state.Of(i);
+    if (!request.slices.Has(i) || settings.frozen()) continue;
     if (slice.kind == SliceKind::kDense)
       request.state.update()->Forward(
-          {.span = addresses.DenseAt(slice.offset, layout.Extent(slice)), .scalars = scalars});
+          {.span = addresses.DenseAt(slice.offset, layout.Extent(slice)),
+           .scalars = scalars,
+           .settings = settings});
     else if (slice.kind == SliceKind::kRowSparse)
       UpdateRowsOnDevice(slice, static_cast<int>(i), addresses.At(slice.offset, 0), request);
   }
@@ -269,10 +275,12 @@ void ApplyBf16Rows(ParamStore& params, const ApplyRequest& request, int index,
 /// The rows of all slices, on the host.
 void ApplyAllRows(ParamStore& params, const ApplyRequest& request, const UpdateStep& step) {
   const std::vector<Slice>& slices = params.layout().slices();
-  for (size_t i = 0; i < slices.size(); ++i)
-    if (slices[i].kind == SliceKind::kRowSparse && request.slices.Has(i))
-      (slices[i].type == DType::kBf16 ? ApplyBf16Rows : ApplyRows)(params, request,
-                                                                   static_cast<int>(i), step);
+  for (size_t i = 0; i < slices.size(); ++i) {
+    const SliceSettings settings = request.state.Of(i);
+    if (slices[i].kind == SliceKind::kRowSparse && request.slices.Has(i) && !settings.frozen())
+      (slices[i].type == DType::kBf16 ? ApplyBf16Rows : ApplyRows)(
+          params, request, static_cast<int>(i), settings.Of(step));
+  }
 }
 
 /// Waits for the device.
@@ -366,6 +374,21 @@ int64_t RuleState::bytes() const {
   for (const Buffer& array : arrays_) bytes += array.bytes();
   for (const Buffer& clocks : row_steps_) bytes += clocks.bytes();
   return bytes;
+}
+
+void ClearFrozen(const ParamLayout& layout, const RuleState& state, int slice,
+                 Gradients& gradients) {
+  if (!state.Of(static_cast<size_t>(slice)).frozen()) return;
+  gradients.rows(slice).Clear();
+  const Slice& part = layout.slices()[slice];
+  if (part.kind == SliceKind::kDense)
+    Fill(gradients.dense().Part(part.offset, part.offset + part.Places()), 0);
+}
+
+void ClearFrozen(const ParamLayout& layout, const RuleState& state, Gradients& gradients) {
+  if (state.UpdatesAlike()) return;
+  for (size_t i = 0; i < layout.slices().size(); ++i)
+    ClearFrozen(layout, state, static_cast<int>(i), gradients);
 }
 
 double GradientNorm(const ParamLayout& layout, const Gradients& gradients,

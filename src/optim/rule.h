@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/cost.h"
@@ -37,6 +38,21 @@ struct UpdateStep {
   double momentum = 0;        ///< Set by Tune, for rules that tune it.
   /// The rate of decoupled decay, if it is not the learning rate.
   std::optional<double> decay_rate = {};
+  double decay = 1;  ///< Factor on the rule's weight decay.
+};
+
+/// How the updates of one parameter differ from the job's.
+struct SliceSettings {
+  double rate = 1;   ///< Factor on the learning rate; 0: frozen, neither value nor state changes.
+  double decay = 1;  ///< Factor on the rule's weight decay.
+
+  bool frozen() const { return rate == 0; }
+  UpdateStep Of(UpdateStep step) const {
+    step.learning_rate *= rate;
+    if (step.decay_rate) *step.decay_rate *= rate;
+    step.decay *= decay;
+    return step;
+  }
 };
 
 /// A whole update, as a rule that tunes itself sees it before it is made.
@@ -81,6 +97,7 @@ const OperationEntry& UpdateStartOperation();
 struct UpdateCall {
   UpdateSpan span;  ///< With `ids`: of row 0, with the gradients of all rows [rows, span.count].
   const UpdateScalars* scalars = nullptr;
+  SliceSettings settings = {};
   int64_t rows = 0;
   const int32_t* ids = nullptr;  ///< [rows]: each once. Null: a run.
   int32_t* steps = nullptr;      ///< Of each row of the slice; those of touched rows go on by 1.
@@ -156,6 +173,12 @@ class RuleState {
   std::span<float> head_scalars() { return all_scalars().last(scalars_.size() / 2); }
   std::span<float> all_scalars() { return scalars_; }
   std::span<const float> all_scalars() const { return scalars_; }
+  /// By slice of the layout, where not all are updated alike. Call it before the first update.
+  void SetSlices(std::vector<SliceSettings> settings) { settings_ = std::move(settings); }
+  bool UpdatesAlike() const { return settings_.empty(); }
+  SliceSettings Of(size_t slice) const {
+    return settings_.empty() ? SliceSettings() : settings_[slice];
+  }
   /// Of values and state that are stored in bf16.
   const Rounding& rounding() const { return rounding_; }
   /// On a device: the address of the scalars there, and an update's kernels. Null on the host.
@@ -170,6 +193,7 @@ class RuleState {
  private:
   std::vector<std::string> names_;
   Rounding rounding_;
+  std::vector<SliceSettings> settings_;
   std::vector<Buffer> arrays_;
   std::vector<float> scalars_;
   std::vector<Buffer> row_steps_;
@@ -188,6 +212,11 @@ struct SliceRange {
     return static_cast<int>(slice) >= begin && static_cast<int>(slice) < end;
   }
 };
+
+/// Sets the gradients of frozen parameters to 0: of one slice, or of all.
+void ClearFrozen(const ParamLayout& layout, const RuleState& state, int slice,
+                 Gradients& gradients);
+void ClearFrozen(const ParamLayout& layout, const RuleState& state, Gradients& gradients);
 
 /// Euclidean norm of these slices' gradients (dense and touched rows).
 double GradientNorm(const ParamLayout& layout, const Gradients& gradients,

@@ -5,6 +5,7 @@
 //   multi_step  factor^(number of at_epochs reached)
 //   cosine      end + (1 - end) (1 + cos(pi p)) / 2: Loshchilov and Hutter, "SGDR: Stochastic
 //               Gradient Descent with Warm Restarts" (2017), without restarts
+//   plateau     max(end, factor^plateaus): PyTorch's ReduceLROnPlateau
 //   polynomial  end + (1 - end) (1 - p)^power: linear with power 1; Caffe's "poly" has end = 0
 #include "optim/schedules.h"
 
@@ -59,14 +60,21 @@ RateFactor Polynomial(const Options& options) {
   };
 }
 
+RateFactor Plateau(const Options& options) {
+  return [factor = options.Float("factor"), end = options.Float("end")](const Progress& progress) {
+    return std::max(end, std::pow(factor, static_cast<double>(progress.plateaus)));
+  };
+}
+
 /// During the warm-up start + (1 - start) * epoch / warmup; then the schedule `after`, whose epochs
 /// count from the warm-up's end or, if it names epochs, from the start.
 RateFactor WarmUp(double warmup, double start, RateFactor after, bool from_start) {
   return [=](const Progress& progress) {
     if (progress.epoch < warmup) return start + (1 - start) * progress.epoch / warmup;
     if (from_start) return after(progress);
-    return after(
-        {.epoch = progress.epoch - warmup, .epochs = std::max(progress.epochs - warmup, 0.0)});
+    return after({.epoch = progress.epoch - warmup,
+                  .epochs = std::max(progress.epochs - warmup, 0.0),
+                  .plateaus = progress.plateaus});
   };
 }
 
@@ -147,7 +155,22 @@ const std::vector<ScheduleEntry>& schedules() {
                     .minimum = 0,
                     .exclusive_minimum = true},
                    EndOption()},
-       .make = Polynomial}};
+       .make = Polynomial},
+      {.name = "plateau",
+       .summary = "The rate drops by a factor each time a metric has not improved for a while",
+       .options = {{.name = "patience",
+                    .type = OptionType::kInt,
+                    .fallback = 2,
+                    .help = "Evaluations in a row without a better value before a drop.",
+                    .minimum = 1,
+                    .maximum = kMostCount},
+                   {.name = "metric",
+                    .type = OptionType::kString,
+                    .fallback = "loss",
+                    .help = "The metric that is to improve, measured as for train.target."},
+                   FactorOption(),
+                   EndOption()},
+       .make = Plateau}};
   return entries;
 }
 

@@ -1,6 +1,7 @@
 // Schedule: the learning rate as a function of progress.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,6 +17,8 @@ namespace yoke {
 struct Progress {
   double epoch = 0;   ///< Epochs completed, fractional.
   double epochs = 1;  ///< Total epochs.
+  /// How often the watched metric has not improved for the patience of `plateau`.
+  int64_t plateaus = 0;
 };
 
 /// The factor on the base learning rate.

@@ -99,10 +99,10 @@ Job TrialJob(const Job& job, const TrialRequest& request) {
   const std::string limit = limited ? fmt::format("{}s", request.seconds) : "";
   return WithKeys(
       job, {PlanKey("train.time_limit", limit, !limit.empty()), PlanKey("train.target", ""),
-            PlanKey("train.evaluate_every", "1000000"), PlanKey("train.evaluate_examples", ""),
-            PlanKey("checkpoint.every_epochs", "0"), PlanKey("checkpoint.every_steps", "0"),
-            PlanKey("checkpoint.every_minutes", "0.0"), PlanKey("checkpoint.best", ""),
-            PlanKey("checkpoint.keep", "1")});
+            PlanKey("train.early_stopping", ""), PlanKey("train.evaluate_every", "1000000"),
+            PlanKey("train.evaluate_examples", ""), PlanKey("checkpoint.every_epochs", "0"),
+            PlanKey("checkpoint.every_steps", "0"), PlanKey("checkpoint.every_minutes", "0.0"),
+            PlanKey("checkpoint.best", ""), PlanKey("checkpoint.keep", "1")});
 }
 
 /// Times a trial's first loss (at least 1, as in Exploded): later ones, which are differences of

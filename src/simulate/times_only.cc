@@ -13,7 +13,7 @@ namespace yoke {
 
 TimesOnly::TimesOnly(const Job& job, const RunRequest& request, RunContext& context)
     : TimedRun(job, request, context) {
-  for (const char* key : {"target", "evaluate_examples"})
+  for (const char* key : {"target", "early_stopping", "evaluate_examples"})
     if (job.train.Has(key))
       messages_.push_back(fmt::format("train.{} has no effect: times only evaluates nothing", key));
   if (job.train.Raw("evaluate_every").AsTable())

@@ -90,16 +90,27 @@ void ServedModel::Read(float* exchanged, double learning_rate) const {
   if (spread_) Predict(dense, learning_rate);
 }
 
-/// Through memory of its own, as an update that races (optim/racing.h).
 void ServedModel::Predict(float* dense, double learning_rate) const {
-  constexpr int64_t kRun = 1024;
   // Twice the staleness: the averages do not know the gradients that are under way.
   const int ahead = 2 * (settings_.workers - 1);
   const int64_t updates = std::atomic_ref(context_.state.steps).load();
   const UpdateStep step = {.learning_rate = RateAfter(updates, learning_rate), .step = updates};
+  for (size_t i = 0; i < layout().slices().size(); ++i) {
+    const Slice& slice = layout().slices()[i];
+    const SliceSettings settings = context_.state.Of(i);
+    if (slice.kind != SliceKind::kDense || slice.offset >= exchanged_.dense() || settings.frozen())
+      continue;
+    PredictRun(dense, slice.offset, slice.Count(), settings.Of(step), ahead);
+  }
+}
+
+/// Through memory of its own, as an update that races (optim/racing.h).
+void ServedModel::PredictRun(float* dense, int64_t begin, int64_t count, const UpdateStep& step,
+                             int ahead) const {
+  constexpr int64_t kRun = 1024;
   alignas(64) std::array<std::array<float, kRun>, kMaxStateArrays> state;
-  for (int64_t at = 0; at < exchanged_.dense(); at += kRun) {
-    const int64_t n = std::min(kRun, exchanged_.dense() - at);
+  for (int64_t at = begin; at < begin + count; at += kRun) {
+    const int64_t n = std::min(kRun, begin + count - at);
     UpdateSpan span{.values = dense + at, .count = n};
     for (size_t i = 0; i < context_.state.names().size(); ++i) {
       CopyShared(context_.state.array(static_cast<int>(i)).Host().data() + at, n, state[i].data());

@@ -94,6 +94,8 @@ class ServedModel {
  private:
   /// Moves dense values to where the rule's averages alone will have taken them.
   void Predict(float* dense, double learning_rate) const;
+  void PredictRun(float* dense, int64_t begin, int64_t count, const UpdateStep& step,
+                  int ahead) const;
   /// The rate of the update that follows so many.
   double RateAfter(int64_t updates, double learning_rate) const {
     return settings_.Scaled(learning_rate, settings_.rate_scale) * settings_.Risen(updates);

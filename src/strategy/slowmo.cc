@@ -18,8 +18,10 @@ int64_t SlowPeriod(const Options& options, int64_t steps_per_epoch) {
                      steps_per_epoch);
 }
 
-/// Rules of one velocity start anew; Adam's averages are kept.
-bool HasOneVelocity(const RuleState& state) { return state.names().size() == 1; }
+/// Rules with a velocity start anew; Adam's averages are kept.
+bool HasVelocity(const StrategyContext& context) {
+  return !context.state.names().empty() && context.rule.Reach() > 0;
+}
 
 std::vector<OptionSpec> SlowmoOptions() {
   return {{.name = "slow_momentum",
@@ -71,7 +73,7 @@ std::unique_ptr<Strategy> MakeSlowmo(const Options& options, const StrategyConte
       options, context,
       OuterSettings{.period = SlowPeriod(options, context.steps_per_epoch),
                     .momentum = true,
-                    .resets_rule = HasOneVelocity(context.state),
+                    .resets_rule = HasVelocity(context),
                     .step = step,
                     .base = MakeBase(options, context)});
 }

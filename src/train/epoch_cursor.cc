@@ -38,6 +38,17 @@ EpochCursor::EpochCursor(const Job& job, const Reader& data, const TeamPlace& pl
       rate_(job) {
   position.examples = data.Size();
   RequireExamples(job, data, place.world);
+  RequireWholeStep();
+}
+
+void EpochCursor::RequireWholeStep() const {
+  if (!job_.train.Bool("drop_last")) return;
+  const ExecutorEntry& executor = FindEntry(executors(), "executor", job_.node.String("executor"));
+  Require(!executor.step_examples, "{}: executor {} divides an epoch into batches of its own",
+          job_.train.Where("drop_last"), executor.name);
+  Require(LeftOut() < data_.Size(),
+          "{}: an epoch has {} examples, and a step takes {}: nothing is left",
+          job_.train.Where("drop_last"), data_.Size(), step_examples_ * place_.team);
 }
 
 std::string EpochCursor::Note() const {
@@ -51,11 +62,16 @@ std::string EpochCursor::Note() const {
 
 int64_t EpochCursor::StepsPerEpoch() const {
   const int64_t step = step_examples_ * place_.world;
-  return (data_.Size() + step - 1) / step;
+  return (data_.Size() - LeftOut() + step - 1) / step;
+}
+
+int64_t EpochCursor::LeftOut() const {
+  if (!job_.train.Bool("drop_last")) return 0;
+  return data_.Size() % (step_examples_ * place_.team);
 }
 
 int64_t EpochCursor::RestOfEpoch() const {
-  const int64_t rest = data_.Size() % (step_examples_ * place_.team);
+  const int64_t rest = (data_.Size() - LeftOut()) % (step_examples_ * place_.team);
   return rest == 0 ? 0 : std::max<int64_t>(1, rest / place_.team);
 }
 
@@ -67,6 +83,7 @@ void EpochCursor::PlanEpoch() {
                           .epoch = position.epoch,
                           .examples = position.examples,
                           .batch = step_examples_,
+                          .left_out = LeftOut(),
                           .rank = place_.rank,
                           .world = place_.team},
                 position.consumed);

@@ -49,6 +49,8 @@ class EpochCursor {
   int64_t epochs() const { return job_.train.Int("epochs"); }
   /// Steps of one rank in a whole epoch if all ranks were in step.
   int64_t StepsPerEpoch() const;
+  /// Examples that each epoch leaves out (train.drop_last).
+  int64_t LeftOut() const;
 
   /// Examples of the least part that a rank with work has of a whole epoch's last step; 0: as many
   /// as of the others.
@@ -72,7 +74,9 @@ class EpochCursor {
   int64_t TeamExamples(int64_t step) const { return plan_->Examples(step); }
   /// Epochs done (fractional) at the start of the step, and its learning rate.
   double EpochsAt(int64_t step) const;
-  double LearningRateAt(int64_t step) const { return rate_.After(EpochsAt(step)); }
+  double LearningRateAt(int64_t step) const {
+    return rate_.After(EpochsAt(step), position.plateaus);
+  }
   /// The highest learning rate of the schedule up to the step. Call with increasing steps.
   double HighestRateUpTo(int64_t step);
 
@@ -86,6 +90,8 @@ class EpochCursor {
   void FinishEpoch();
 
  private:
+  void RequireWholeStep() const;
+
   const Job& job_;
   const Reader& data_;
   TeamPlace place_;

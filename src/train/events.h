@@ -87,8 +87,9 @@ struct EndEvent {
   double seconds = 0;
   double epochs = 0;
   int64_t step = 0;
-  Metrics test;        ///< Test metrics of the weights in `last`.
-  std::string reason;  ///< finished, target, time_limit, step_limit, replan, interrupted, diverged
+  Metrics test;  ///< Test metrics of the weights in `last`.
+  /// finished, target, early_stopping, time_limit, step_limit, replan, interrupted, diverged
+  std::string reason;
   std::string sentence;  ///< What to do next (how to resume, why it diverged), for the user.
   int exit_status = 0;
   MemoryUse memory = {};
@@ -97,8 +98,10 @@ struct EndEvent {
   double virtual_seconds = 0;  ///< On a simulated cluster: the whole run's.
   double cost = 0;             ///< Of a simulated cluster for this time; 0: no price is known.
   std::optional<Collapse> collapse = {};  ///< Of the weights in `last`.
-  std::string good = {};  ///< The last good checkpoint, if it is another than `last`.
-  int lost = 0;           ///< Nodes of a simulated cluster that failed during the run, or ranks.
+  std::string good = {};       ///< The last good checkpoint, if it is another than `last`.
+  std::string best = {};       ///< The best checkpoint, if the job keeps it,
+  std::string best_text = {};  ///< and its metric: "validation accuracy 0.912".
+  int lost = 0;  ///< Nodes of a simulated cluster that failed during the run, or ranks.
 };
 
 /// Receives the events of a run: terminal, JSON lines, metrics.jsonl, TensorBoard. Called in order,

@@ -82,9 +82,10 @@ class LeadingMember : public Leader {
           checkpoint.folder()));
     TakeBest(header);
     saved_test_ = header.test;
-    if (header.reason == "target" && job_.train.Has("target") &&
-        SameKey(job_, header, "train", "target"))
-      ended_before_ = header.reason;
+    for (const auto& [reason, key] :
+         {std::pair("target", "target"), {"early_stopping", "early_stopping"}})
+      if (header.reason == reason && job_.train.Has(key) && SameKey(job_, header, "train", key))
+        ended_before_ = header.reason;
   }
 
   /// Earlier versions did not judge their checkpoints, or not their replicas.
@@ -105,9 +106,11 @@ class LeadingMember : public Leader {
   /// still exist.
   void TakeBest(const CheckpointHeader& header) {
     position_.best = header.position.best;
-    position_.has_best = header.position.has_best && SameKey(job_, header, "checkpoint", "best") &&
+    position_.has_best = header.position.has_best &&
+                         BestMetric(job_.resolved) == BestMetric(header.job) &&
                          SameKey(job_, header, "train", "evaluate_examples") &&
                          std::filesystem::exists(run_ + "/best");
+    position_.stale = position_.has_best ? header.position.stale : 0;
   }
 
   void Begun(const std::optional<RecoveryPlan>& recovery) override {
@@ -175,7 +178,10 @@ class LeadingMember : public Leader {
       cursor_.PlanEpoch();
       clock_.BeginEpoch(cursor_.EpochsDone());
     }
-    const Order order = {.kind = Order::kTrain, .first = cursor_.done(), .last = LastStepOfRound()};
+    const Order order = {.kind = Order::kTrain,
+                         .first = cursor_.done(),
+                         .last = LastStepOfRound(),
+                         .plateaus = position_.plateaus};
     rounds_->Give(order);
     rate_ = cursor_.LearningRateAt(cursor_.done());
     const std::vector<StepTotals> all_totals = Work(order);
@@ -309,6 +315,7 @@ class LeadingMember : public Leader {
   std::string Decide(const Evaluated& evaluated, bool due) {
     const bool good = !position_.collapse;
     const bool best = good && IsBest(evaluated);
+    if (!evaluated.watched().empty()) watch_.Count(best, position_);
     const bool reaches = good && watch_.ReachesTarget(evaluated.watched());
     const Evaluated all = evaluated.whole ? evaluated
                           : reaches       ? Evaluate(/*all=*/true)
@@ -316,6 +323,7 @@ class LeadingMember : public Leader {
     const bool measured = !data_.test || !all.test.empty();  // not interrupted
     std::string reason = reaches && watch_.ReachesTarget(all.watched())    ? "target"
                          : position_.epoch >= cursor_.epochs() && measured ? "finished"
+                         : watch_.IsStale(position_)                       ? "early_stopping"
                                                                            : ReasonToStop();
     if (reason.empty() && PauseIsDue(position_.epoch - begun_epoch_)) reason = "replan";
     if (!due && !best && reason.empty()) return "";
@@ -372,6 +380,7 @@ class LeadingMember : public Leader {
       world_.Sleep(replica_->CheckpointBytes() /  // before the files, which a loss would prevent
                    request_.cluster->checkpoint_bytes_per_second);
     RankStateCollector collector(world_, *replica_);
+    HostCopies copies;
     try {
       WriteCheckpoint(
           {.run = run_, .keep = static_cast<int>(job_.checkpoint.Int("keep")), .best = due.best},
@@ -379,7 +388,7 @@ class LeadingMember : public Leader {
            .layout = replica_->layout(),
            .values = replica_->Model().data(),
            .state = replica_->state(),
-           .layers = replica_->LayerTensors(),
+           .layers = replica_->SavedTensors(copies),
            .replicas = own ? world_.size() : 0,
            .own = [&collector](int rank) { return collector.Of(rank); }});
     } catch (const NotFiniteError& bad) {
@@ -475,6 +484,10 @@ class LeadingMember : public Leader {
                       .node = replica_->Work(),
                       .collapse = position_.collapse,
                       .good = Good()};
+    if (position_.has_best && std::filesystem::exists(run_ + "/best")) {
+      event.best = run_ + "/best";
+      event.best_text = watch_.BestText(position_);
+    }
     if (request_.cluster) {
       event.virtual_seconds = request_.time_used + clock_.Now();
       event.cost = request_.cluster->CostOf(event.virtual_seconds);

@@ -16,8 +16,8 @@ class LearningRate {
         schedule_(MakeSchedule(job.train.Has("schedule") ? job.train.Raw("schedule") : Value())) {}
 
   /// After so many epochs, fractional.
-  double After(double epochs) const {
-    return base_ * schedule_->Factor({.epoch = epochs, .epochs = epochs_});
+  double After(double epochs, int64_t plateaus = 0) const {
+    return base_ * schedule_->Factor({.epoch = epochs, .epochs = epochs_, .plateaus = plateaus});
   }
 
  private:

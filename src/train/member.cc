@@ -70,6 +70,7 @@ void Member::Begin(const SurvivorState* survivor) {
                                 .threads = threads_,
                                 .step_examples = cursor_.StepExamples(),
                                 .steps_per_epoch = cursor_.StepsPerEpoch(),
+                                .class_weights = context_.class_weights,
                                 .shared = &context_.shared});
   replica_->RequireTraining(cursor_.StepExamples(), cursor_.RestOfEpoch());
   const std::optional<RecoveryPlan> recovery = PlanRecovery(world_, survivor);
@@ -90,7 +91,10 @@ void Member::Begin(const SurvivorState* survivor) {
 
 void Member::TakeUpCheckpoint() {
   const Checkpoint* checkpoint = leads() && context_.checkpoint ? &*context_.checkpoint : nullptr;
-  if (checkpoint) TakeUp(*checkpoint);
+  if (checkpoint)
+    TakeUp(*checkpoint);
+  else if (leads() && job_.model().Find("start"))
+    context_.messages.push_back(replica_->TakeStart(data_.train->Info()));
   const std::optional<CheckpointHeader> header = BroadcastHeader(world_, checkpoint);
   if (header && !leads()) {
     replica_->Restore(*header);
@@ -144,6 +148,7 @@ EndEvent Member::Follow() {
         // Only after rank 0 has finished the epoch; otherwise the next leader does that.
         if (cursor_.planned() && cursor_.EpochIsOver()) cursor_.FinishEpoch();
         cursor_.PlanEpoch();
+        position_.plateaus = order.plateaus;
         Work(order);
         break;
       }

@@ -25,11 +25,12 @@ struct RunContext {
   std::optional<Checkpoint> checkpoint = {};
   std::vector<std::string> messages = {};
   DataSets data = {};
-  int64_t before_model = 0;      ///< Bytes of memory before the replica was made.
-  SharedExecutor shared = {};    ///< In virtual time.
-  Timeline* timeline = nullptr;  ///< In virtual time: told of each step.
-  bool took_over = false;        ///< It continues the progress of trials, not a run.
-  bool began = false;            ///< Training has begun, so the run is not abandoned.
+  std::vector<double> class_weights = {};  ///< ClassWeightsOf
+  int64_t before_model = 0;                ///< Bytes of memory before the replica was made.
+  SharedExecutor shared = {};              ///< In virtual time.
+  Timeline* timeline = nullptr;            ///< In virtual time: told of each step.
+  bool took_over = false;                  ///< It continues the progress of trials, not a run.
+  bool began = false;                      ///< Training has begun, so the run is not abandoned.
   /// Number of worlds this process has been in, each smaller than the one before.
   int64_t worlds = 0;
   /// A checkpoint that was due when a rank was lost.

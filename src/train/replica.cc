@@ -18,6 +18,9 @@
 #include "tensor/counting.h"
 #include "train/checkpoint/fit.h"
 #include "train/exchange.h"
+#include "train/loss_settings.h"
+#include "train/parameter_groups.h"
+#include "train/start.h"
 
 namespace yoke {
 namespace {
@@ -177,7 +180,8 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       step_examples_(setting.step_examples),
       devices_(DevicesAt(job, setting)),
       layers_(ModelLayers(job.model(), TaskOf(data))),
-      graph_(layers_, TaskOf(data), RowTypeOf(job)),
+      in_training_(WithLossSettings(layers_, job, setting.class_weights, TaskOf(data))),
+      graph_(in_training_, TaskOf(data), RowTypeOf(job)),
       values_device_(InVirtualTime(world_) ? Cpu() : ValuesDevice(job, devices_, graph_.layout())),
       params_(graph_.layout(), values_device_),
       states_(graph_.MakeStates()),
@@ -191,6 +195,7 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
   HostCopies copies;
   CopyFileWeights(job.model(), TaskOf(data), layout(), copies.Of(params_.values()).data());
   copies.Write();
+  state_.SetSlices(SliceSettingsOf(job, layout()));
   executor_ = MakeExecutor(WorkOf(graph_));
   head_ = OfferHead(WorkOf(graph_));
   const StrategyContext context = {.world = setting.world.Duplicate(),
@@ -212,8 +217,16 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
   const bool cpu_only = devices_.all() == std::vector<Device*>{&Cpu()};
   if (InVirtualTime(world_) && !executor_->in_place())
     WorkInVirtualTime(data, setting.steps_per_epoch * BatchOf(job), *setting.shared);
-  work_.ready = [this](int slice) { strategy_->GradientReady(slice); };
+  work_.ready = [this](int slice) {
+    ClearFrozen(layout(), state_, slice, gradients_);
+    strategy_->GradientReady(slice);
+  };
   work_.head = strategy_->RemoteHead();
+  if (job.train.Has("average")) {
+    RequireAverage();
+    average_ = Buffer(values_device_, params_.bytes());
+    StartAverage();
+  }
   Require(cpu_only || !work_.head, "{}: a served head computes on the CPU: {}",
           job.node.Where("devices"), HowToUseTheCpu());
 }
@@ -249,7 +262,8 @@ void Replica::WorkInVirtualTime(const DataInfo& data, int64_t examples, SharedEx
   const bool cpu_only = devices_.all() == std::vector<Device*>{&Cpu()};
   if (!strategy_->RemoteHead() && cpu_only) {
     if (!shared.executor) {
-      ExecutorContext work = WorkOf(shared.graph.emplace(layers_, TaskOf(data), RowTypeOf(job_)));
+      ExecutorContext work =
+          WorkOf(shared.graph.emplace(in_training_, TaskOf(data), RowTypeOf(job_)));
       work.rule = nullptr;  // it outlives this replica
       work.state = nullptr;
       shared.executor = MakeExecutor(work);
@@ -262,9 +276,44 @@ void Replica::WorkInVirtualTime(const DataInfo& data, int64_t examples, SharedEx
   executor_ = std::move(charged);
 }
 
+/// A mean of weights that each step changes in place, and that are all of the model.
+void Replica::RequireAverage() const {
+  const std::string& where = job_.train.Where("average");
+  Require(entry_.name == "none" || entry_.name == "allreduce",
+          "{}: expected strategy none or allreduce, whose replicas are equal after each step",
+          where);
+  Require(!executor_->in_place(), "{}: executor {} makes many updates in a step", where,
+          job_.node.String("executor"));
+  Require(!layout().HasRows(), "{}: expected a model without sparse or hashed layers", where);
+}
+
+void Replica::StartAverage() {
+  if (Averages()) Copy(AllOf<float>(average_), params_.values());
+}
+
+/// By 1 - min(decay, (1 + t) / (10 + t)) towards the values, after t updates.
+void Replica::MoveAverage() {
+  if (!Averages()) return;
+  const auto t = static_cast<double>(state_.steps);
+  const double decay = std::min(job_.train.Float("average"), (1 + t) / (10 + t));
+  MoveTowards(AllOf<float>(average_), static_cast<float>(1 - decay), params_.values());
+}
+
+StateTensor Replica::WeightsTensor(HostCopies& copies) const {
+  const std::span<float> values = copies.Of(params_.values());
+  return {"weights", DType::kF32, Shape{std::ssize(values)}, values.data()};
+}
+
+std::vector<StateTensor> Replica::SavedTensors(HostCopies& copies) const {
+  std::vector<StateTensor> tensors = LayerTensors();
+  if (Averages()) tensors.push_back(WeightsTensor(copies));
+  return tensors;
+}
+
 std::vector<std::span<std::byte>> Replica::Portable(HostCopies& copies) {
   std::vector<std::span<std::byte>> parts = {BytesOf(&state_.steps, 1),
                                              std::as_writable_bytes(copies.Of(params_.values()))};
+  if (Averages()) parts.push_back(std::as_writable_bytes(copies.Of(AllOf<float>(average_))));
   for (size_t i = 0; i < state_.names().size(); ++i)
     parts.push_back(std::as_writable_bytes(copies.Of(state_.array(static_cast<int>(i)))));
   parts.push_back(std::as_writable_bytes(state_.all_scalars()));
@@ -280,6 +329,19 @@ std::vector<std::span<std::byte>> Replica::Layers() const {
     layers.push_back(
         BytesOf(static_cast<std::byte*>(tensor.data), tensor.shape.Count() * SizeOf(tensor.type)));
   return layers;
+}
+
+std::string Replica::TakeStart(const DataInfo& data) {
+  HostCopies copies;
+  std::string sentence = CopyStart({.model = job_.model(),
+                                    .data = data,
+                                    .layers = layers_,
+                                    .layout = layout(),
+                                    .values = copies.Of(params_.values()).data()});
+  copies.Write();
+  StartAverage();
+  Restored();
+  return sentence;
 }
 
 /// True if they came from another rank.
@@ -377,7 +439,10 @@ StepResult Replica::Step(const Batch& batch, StrategyStep step) {
   const StepResult result = Compute(batch, view);
   const double computed = Now();
   // Others wait for this rank in the exchange, so it takes part even with a non-finite loss.
-  if (result.late || IsPossibleLoss(result.loss) || world_.size() > 1) Leave(step);
+  if (result.late || IsPossibleLoss(result.loss) || world_.size() > 1) {
+    Leave(step);
+    MoveAverage();
+  }
   const double ended = Now();
   step_seconds_ += ended - began;
   update_seconds_ += ended - computed;
@@ -409,7 +474,7 @@ LayerReport Replica::TakeLayerReport() {
 void Replica::Settle() {
   const CountedAs scope("meeting");
   strategy_->Quiesce();
-  model_values_ = strategy_->Model();
+  model_values_ = Averages() ? AllOf<float>(average_) : strategy_->Model();
   model_ = model_copy_.Read(model_values_);
   TakeLayers();
 }
@@ -490,14 +555,15 @@ Metrics Replica::Measure(Array<const float> values, const Reader& reader,
 
 MemoryUse Replica::Memory() const {
   return {.parameters = params_.bytes(),
-          .rule_state = state_.bytes(),
+          .rule_state = state_.bytes() + average_.bytes(),
           .tables = states_.Bytes(),
           .gradients = gradients_.bytes()};
 }
 
 void Replica::Describe(CheckpointHeader& header) const {
-  // A checkpoint contains the layers, so it does not depend on the model's file.
-  if (job_.model().Find("file")) header.job.Set("model", Table{{"layer", layers_}});
+  // A checkpoint contains the layers, so it does not depend on the model's file or start.
+  if (job_.model().Find("file") || job_.model().Find("start"))
+    header.job.Set("model", Table{{"layer", layers_}});
   header.rule_steps = state_.steps;
   header.executor = executor_->State();
   header.strategy = strategy_->State();
@@ -560,9 +626,19 @@ void Replica::RequireSameVelocity(const Checkpoint& checkpoint) const {
           checkpoint.folder(), steps ? "gradients" : "steps", steps ? "steps" : "gradients");
 }
 
+/// The checkpoint's model is the average, and its weights are beside it.
+void Replica::TakeAverage(const Checkpoint& checkpoint) {
+  if (!Averages()) return;
+  StartAverage();
+  HostCopies copies;
+  if (checkpoint.Load({WeightsTensor(copies)})) copies.Write();
+  params_.Publish();
+}
+
 bool Replica::Restore(const Checkpoint& checkpoint) {
   const CheckpointHeader& header = checkpoint.header();
   checkpoint.Load(params_);
+  TakeAverage(checkpoint);
   if (SameKey(job_, header, "train", "rule") && !checkpoint.Load(layout(), state_))
     RequireSameVelocity(checkpoint);
   const bool layers = checkpoint.Load(LayerTensors());

@@ -57,7 +57,8 @@ struct ReplicaPlace {
   ThreadPlan threads = {};
   int64_t step_examples = 0;  ///< Of most steps; 0: train.batch.
   int64_t steps_per_epoch = 0;
-  SharedExecutor* shared = nullptr;  ///< Used in virtual time only.
+  std::vector<double> class_weights = {};  ///< ClassWeightsOf
+  SharedExecutor* shared = nullptr;        ///< Used in virtual time only.
 };
 
 class Replica {
@@ -74,10 +75,15 @@ class Replica {
   const RuleState& state() const { return state_; }
   /// The layers' state, for a checkpoint.
   std::vector<StateTensor> LayerTensors() const { return graph_.StateTensors(states_); }
+  /// The same with the weights themselves where the model is their average.
+  std::vector<StateTensor> SavedTensors(HostCopies& copies) const;
 
   /// Its memory use, computed from its tensors.
   MemoryUse Memory() const;
 
+  /// Replaces initial weights by those of model.start (CopyStart), on rank 0 before Broadcast.
+  /// Returns the sentence.
+  std::string TakeStart(const DataInfo& data);
   /// Copies rank 0's initial values, or those of a checkpoint, to all ranks.
   void Broadcast() {
     if (BroadcastFrom(0)) Restored();
@@ -164,6 +170,12 @@ class Replica {
   StepResult Compute(const Batch& batch, const ParamView& view);
   bool BroadcastFrom(int from);
   void TakeMean(bool counts);
+  void RequireAverage() const;
+  void StartAverage();
+  void MoveAverage();
+  void TakeAverage(const Checkpoint& checkpoint);
+  bool Averages() const { return average_.bytes() > 0; }
+  StateTensor WeightsTensor(HostCopies& copies) const;
   void RequireSameVelocity(const Checkpoint& checkpoint) const;
   bool TablesAreReady() const;
   std::vector<std::span<std::byte>> Layers() const;
@@ -180,10 +192,12 @@ class Replica {
   ThreadPlan threads_;
   int64_t step_examples_;
   Devices devices_;
-  List layers_;  // the model's
+  List layers_;       // the model's
+  List in_training_;  // the same with what [train] makes of the loss
   Graph graph_;
   Device& values_device_;  // of gradients and the rule's state, too
   ParamStore params_;
+  Buffer average_;  // of the values, where [train] average asks for it
   LayerStates states_;
   Gradients gradients_;
   std::unique_ptr<UpdateRule> rule_;

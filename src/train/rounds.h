@@ -32,6 +32,7 @@ struct Order {
   Kind kind = kEnd;
   int64_t first = 0;
   int64_t last = 0;
+  int64_t plateaus = 0;     ///< Position::plateaus
   int64_t exit_status = 0;  ///< With kEnd, likewise the next.
   int64_t replans = 0;      ///< 1: the run goes on when keys are chosen again.
 };

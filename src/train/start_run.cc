@@ -5,6 +5,7 @@
 #include <map>
 
 #include "train/load_watch.h"
+#include "train/loss_settings.h"
 #include "train/record/record.h"
 
 namespace yoke {
@@ -90,6 +91,7 @@ void ReadData(const Job& job, const RunRequest& request, RunContext& context) {
     });
     context.data = OpenData(job.data(), job.seed());
   }
+  context.class_weights = ClassWeightsOf(job, *context.data.train);
   context.before_model = ResidentMemory();
 }
 

@@ -1,5 +1,5 @@
 // Watch: the metrics that a job watches: the one that ends training, and the one that selects the
-// best checkpoint.
+// best checkpoint and stops training when it no longer improves.
 #pragma once
 
 #include <string>
@@ -10,10 +10,14 @@
 
 namespace yoke {
 
+/// The metric of the checkpoint `best`, from [checkpoint] best, [train] early_stopping or schedule
+/// plateau of a resolved job; "": none is kept. Throws UserError if these name several.
+std::string BestMetric(const Value& job);
+
 class Watch {
  public:
-  /// Throws UserError if [train] target or [checkpoint] best names a metric that these data do not
-  /// have, or if there are no data to measure on.
+  /// Throws UserError if [train] target, early_stopping or [checkpoint] best names a metric that
+  /// these data do not have, or if there are no data to measure on.
   Watch(const Job& job, const DataSets& data);
 
   /// Whether these metrics of the watched data (the validation share, else the test data) reach the
@@ -22,9 +26,20 @@ class Watch {
   bool KeepsBest() const { return !best_.empty(); }
   /// Whether they are the best so far; if so, stores the value in `position`.
   bool IsBest(const Metrics& metrics, Position& position) const;
+  /// Counts an evaluation in `position`: the evaluations since the best, and plateaus.
+  void Count(bool best, Position& position) const;
+  /// Whether early stopping ends training after so many evaluations since the best one.
+  bool IsStale(const Position& position) const {
+    return patience_ > 0 && position.stale >= patience_;
+  }
+  /// "validation accuracy 0.912": the best so far.
+  std::string BestText(const Position& position) const;
 
  private:
-  std::string best_;  ///< Metric names; "": none.
+  std::string best_;         ///< Metric names; "": none.
+  std::string measured_on_;  ///< "validation" or "test"
+  int64_t patience_ = 0;     ///< Evaluations; 0: no early stopping.
+  int64_t plateau_ = 0;      ///< The same of schedule plateau.
   std::string target_;
   double bound_ = 0;
   bool at_least_ = true;

@@ -77,6 +77,8 @@ TEST(Nearest, KnowsOtherProgramsWordsAndCapitals) {
   const std::vector<std::string> keys = {"learning_rate", "loss_scale", "rule", "batch"};
   EXPECT_EQ(Nearest("lr", keys), "learning_rate");
   EXPECT_EQ(Nearest("optimizer", keys), "rule");
+  EXPECT_EQ(Nearest("grad_clip", std::vector<std::string>{"batch", "clip_norm"}), "clip_norm");
+  EXPECT_EQ(Nearest("fc", std::vector<std::string>{"flatten", "linear"}), "linear");
   EXPECT_EQ(Nearest("batch_size", keys), "batch");
 }
 

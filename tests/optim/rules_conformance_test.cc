@@ -53,6 +53,24 @@ const std::map<std::string, Recurrence>& Recurrences() {
          x.w -= rate * kDecay * x.w;
          AdamStep(x, g, rate, t);
        }},
+      {"adagrad",
+       [](Number& x, double g, double rate, int) {
+         g += kDecay * x.w;
+         x.a += g * g;
+         x.w -= rate * g / (std::sqrt(x.a) + kEpsilon);
+       }},
+      {"rmsprop",
+       [](Number& x, double g, double rate, int) {
+         g += kDecay * x.w;
+         x.a = kBeta2 * x.a + (1 - kBeta2) * g * g;
+         x.w -= rate * g / (std::sqrt(x.a) + kEpsilon);
+       }},
+      {"lion",
+       [](Number& x, double g, double rate, int) {
+         const double u = kBeta1 * x.a + (1 - kBeta1) * g;
+         x.a = kBeta2 * x.a + (1 - kBeta2) * g;
+         x.w -= rate * ((u > 0) - (u < 0) + kDecay * x.w);
+       }},
       {"yellowfin",  // with the momentum of the step
        [](Number& x, double g, double rate, int) {
          x.a = kBeta * x.a + (1 - kBeta) * g;
@@ -246,8 +264,9 @@ TEST(Rules, RefuseADecayThatTakesNothingNewIn) {
 }
 
 TEST(Rules, NameAsManyStatesAsTheyUse) {
-  const std::map<std::string, size_t> states = {{"sgd", 0},  {"momentum", 1}, {"nesterov", 1},
-                                                {"adam", 2}, {"adamw", 2},    {"yellowfin", 2}};
+  const std::map<std::string, size_t> states = {{"sgd", 0},     {"momentum", 1}, {"nesterov", 1},
+                                                {"adam", 2},    {"adamw", 2},    {"adagrad", 1},
+                                                {"rmsprop", 1}, {"lion", 1},     {"yellowfin", 2}};
   for (const RuleEntry& entry : rules())
     EXPECT_EQ(Make(entry)->StateNames().size(), states.at(entry.name)) << entry.name;
 }

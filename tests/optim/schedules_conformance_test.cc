@@ -35,8 +35,20 @@ TEST(Schedules, FollowTheirFormulas) {
       {"name = \"polynomial\"", 4, 0.6},
       {"name = \"polynomial\"\npower = 2\nend = 0.1", 5, 0.1 + 0.9 * 0.25},
       {"name = \"polynomial\"", 11, 0},
+      {"name = \"plateau\"", 9, 1},
   };
   for (const Case& c : cases) EXPECT_NEAR(FactorAt(c.toml, c.epoch), c.factor, 1e-12) << c.toml;
+}
+
+TEST(Schedules, APlateauDropsTheRate) {
+  const auto at = [](const char* more, int64_t plateaus) {
+    return MakeSchedule(
+               ParseToml(fmt::format("name = \"plateau\"\nfactor = 0.5\n{}", more), "test"))
+        ->Factor({.epoch = 5, .epochs = 10, .plateaus = plateaus});
+  };
+  EXPECT_EQ(at("", 2), 0.25);
+  EXPECT_EQ(at("end = 0.3", 2), 0.3);
+  EXPECT_EQ(at("warmup_epochs = 1.0", 1), 0.5);
 }
 
 TEST(Schedules, EpochsAreCountedFromTheStartAfterAWarmUp) {

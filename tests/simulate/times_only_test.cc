@@ -211,9 +211,10 @@ TEST_F(TimesOnlyTest, EpochsHaveCheckpointsWithStepsToo) {
 
 TEST_F(TimesOnlyTest, SaysThatNothingIsEvaluated) {
   Train(true, {{"train.target", "{ metric = \"accuracy\", at_least = 0.5 }"},
+               {"train.early_stopping", "{ patience = 1 }"},
                {"train.evaluate_every", "{ steps = 5 }"},
                {"train.evaluate_examples", "10"}});
-  for (const char* key : {"target", "evaluate_every", "evaluate_examples"})
+  for (const char* key : {"target", "early_stopping", "evaluate_every", "evaluate_examples"})
     EXPECT_THAT(notes_.messages, Contains(HasSubstr(fmt::format("train.{}", key))));
 }
 

@@ -11,6 +11,7 @@
 #include "kernels/threads.h"
 #include "kernels/vectors.h"
 #include "model/layers/convert_input.h"
+#include "model/layers/shaped_loss.h"
 #include "model/layers/support.h"
 
 namespace yoke::layer {
@@ -166,9 +167,10 @@ class ActiveLossPlan : public LayerPlan {
 
 class Loss : public Layer {
  public:
-  Loss(CrossEntropy function, double weight, const LayerContext& context)
+  Loss(CrossEntropy function, double weight, LossShaping shaping, const LayerContext& context)
       : function_(function),
         weight_(weight),
+        shaping_(std::move(shaping)),
         outputs_(context.input.shape.Count()),
         looked_at_(context.input.active > 0 ? context.input.active : outputs_) {}
 
@@ -179,21 +181,35 @@ class Loss : public Layer {
       return std::make_unique<ActiveLossPlan>(
           CrossEntropyShape{.function = function_, .batch = request.batch, .outputs = outputs_},
           request.target);
-    auto plan = ConvertInput(request, {}, [this](const PlanRequest& r) {
-      return std::make_unique<LossPlan>(
-          CrossEntropyShape{.function = function_, .batch = r.batch, .outputs = outputs_},
-          r.target);
-    });
+    auto plan = ConvertInput(request, {}, [this](const PlanRequest& r) { return PlanOfScores(r); });
     if (weight_ == 1) return plan;
     return std::make_unique<WeightedLossPlan>(std::move(plan), weight_, request.target);
   }
+  std::string OnlyOnCpu() const override {
+    return shaping_.Changes() ? "it smooths labels or weighs classes" : "";
+  }
 
  private:
+  std::unique_ptr<LayerPlan> PlanOfScores(const PlanRequest& request) const {
+    const CrossEntropyShape shape{
+        .function = function_, .batch = request.batch, .outputs = outputs_};
+    auto plan = std::make_unique<LossPlan>(shape, request.target);
+    if (!request.training || !shaping_.Changes()) return plan;
+    return ShapedLoss(std::move(plan), shape, shaping_);
+  }
+
   CrossEntropy function_;
   double weight_;
+  LossShaping shaping_;
   int64_t outputs_;
   int64_t looked_at_;  ///< Scores per example in a training step, without labels.
 };
+
+LossShaping ShapingOf(const Options& options) {
+  LossShaping shaping{.smoothing = options.Float("label_smoothing")};
+  if (options.Has("class_weights")) shaping.class_weights = options.Floats("class_weights");
+  return shaping;
+}
 
 std::unique_ptr<Layer> MakeLoss(CrossEntropy function, std::string_view type,
                                 const Options& options, const LayerContext& context) {
@@ -201,7 +217,16 @@ std::unique_ptr<Layer> MakeLoss(CrossEntropy function, std::string_view type,
   if (!context.input.active) RequireDense(context, type);
   Require(!context.input.active || weight == 1,
           "layer '{}' ({}): the loss of an lsh_linear layer takes no weight", context.name, type);
-  return std::make_unique<Loss>(function, weight, context);
+  LossShaping shaping = ShapingOf(options);
+  const int64_t outputs = context.input.shape.Count();
+  Require(!shaping.Changes() || (function == CrossEntropy::kSoftmax && !context.input.active),
+          "layer '{}' ({}): labels are smoothed and classes weighed in a softmax loss of dense "
+          "scores only",
+          context.name, type);
+  Require(shaping.class_weights.empty() || std::ssize(shaping.class_weights) == outputs,
+          "layer '{}' ({}): {} class_weights for {} outputs", context.name, type,
+          shaping.class_weights.size(), outputs);
+  return std::make_unique<Loss>(function, weight, std::move(shaping), context);
 }
 
 LayerEntry LossEntry(CrossEntropy function, const char* type, const char* summary) {
@@ -211,6 +236,17 @@ LayerEntry LossEntry(CrossEntropy function, const char* type, const char* summar
                        .type = OptionType::kFloat,
                        .fallback = 1.0,
                        .help = "Factor on the loss (for auxiliary heads).",
+                       .minimum = 0},
+                      {.name = "label_smoothing",
+                       .type = OptionType::kFloat,
+                       .fallback = 0.0,
+                       .help = "As train.label_smoothing.",
+                       .minimum = 0,
+                       .maximum = 1,
+                       .exclusive_maximum = true},
+                      {.name = "class_weights",
+                       .type = OptionType::kFloats,
+                       .help = "Factors on the loss in training, by class.",
                        .minimum = 0}},
           .make =
               [=](const Options& options, const LayerContext& context) {

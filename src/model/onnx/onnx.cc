@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "kernels/convert.h"
 #include "model/onnx/importer.h"
+#include "model/output_layers.h"
 
 namespace yoke {
 
@@ -41,6 +42,13 @@ static void Hash(Value& layer, const Table& options, const std::string& path) {
   }
 }
 
+/// Sizes the output layers and forgets their weights.
+static void DrawOutputsAnew(OnnxModel& model, int64_t outputs) {
+  const std::vector<std::string> names = OutputLayerNames(model.layers);
+  SizeOutputs(model.layers, outputs);
+  std::erase_if(model.weights, [&](const OnnxWeight& weight) { return IsOf(weight.name, names); });
+}
+
 OnnxModel ReadOnnxFor(const std::string& path, const ModelTask& task, const OnnxStart& start) {
   OnnxModel model = ReadOnnx(path);
   const Shape &wanted = model.input, &given = task.input.shape;
@@ -49,6 +57,7 @@ OnnxModel ReadOnnxFor(const std::string& path, const ModelTask& task, const Onnx
   if (task.multi_label && LossFor(model, task).empty() &&
       *model.layers.back().Find("type") == Value("sigmoid"))
     model.layers.pop_back();
+  if (start.outputs > 0) DrawOutputsAnew(model, start.outputs);
   if (start.hashed) Hash(model.layers.back(), *start.hashed, path);
   for (Value& layer : model.layers)
     if (task.input.sparse && *layer.Find("inputs") == Value(List{onnx_file::kDataName}) &&

@@ -32,6 +32,7 @@ struct OnnxModel {
 
 /// What a job changes in the layers of a file.
 struct OnnxStart {
+  int64_t outputs = 0;  ///< Of the output layer, which is drawn anew; 0: as in the file.
   std::optional<Table> hashed = {};  ///< Options of lsh_linear, which becomes the output layer.
 };
 

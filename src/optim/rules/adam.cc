@@ -52,7 +52,8 @@ struct AdamCorrection {
   const float rate = static_cast<float>(step.learning_rate / correction.first);
   const float inverse = static_cast<float>(1 / correction.second);
   const double decay_rate = step.decay_rate.value_or(step.learning_rate);
-  const float keep = static_cast<float>(1 - decay_rate * c.decoupled_decay);
+  const float keep = static_cast<float>(1 - decay_rate * (c.decoupled_decay * step.decay));
+  const float decay = c.decay * static_cast<float>(step.decay);
   const float scale = static_cast<float>(step.gradient_scale);
   float* __restrict w = span.values;
   float* __restrict m = span.state[0];
@@ -62,7 +63,7 @@ struct AdamCorrection {
   const float times = c.MostOf(span);
   for (int64_t i = 0; i < count; ++i) {
     const float kept = keep * w[i];
-    const float g = scale * gradient[i] + c.decay * kept;
+    const float g = scale * gradient[i] + decay * kept;
     m[i] = c.beta1 * m[i] + c.rest1 * g;
     v[i] = c.beta2 * v[i] + c.rest2 * g * g;
     const float root = std::sqrt(v[i]), most = times * root;

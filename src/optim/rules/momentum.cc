@@ -55,7 +55,8 @@ class Momentum : public UpdateRule {
     const float gain = sums_steps_ ? gain_ * given : gain_;  // on what enters the velocity
     const float rate = sums_steps_ ? 1 : given;              // on what leaves it
     const float scale = gain * static_cast<float>(step.gradient_scale);
-    const float momentum = momentum_, decay = gain * decay_, direct = direct_, along = along_;
+    const float decay = gain * decay_ * static_cast<float>(step.decay);
+    const float momentum = momentum_, direct = direct_, along = along_;
     for (int64_t i = 0; i < span.count; ++i) {
       const float g = scale * gradient[i] + decay * w[i];
       m[i] = momentum * m[i] + g;

@@ -39,17 +39,20 @@ inline OptionSpec MomentumOption() {
   return FractionOption("momentum", 0.9, "Fraction of the previous direction that is kept.");
 }
 
+inline OptionSpec EpsilonOption(double fallback) {
+  return {.name = "epsilon",
+          .type = OptionType::kFloat,
+          .fallback = fallback,
+          .help = "Added to the root of the mean square to avoid division by zero.",
+          .minimum = 0,
+          .exclusive_minimum = true};
+}
+
 /// The options of Adam and AdamW; `decay` is their form of weight decay.
 inline std::vector<OptionSpec> AdamOptions(const OptionSpec& decay) {
   return {DecayOption("beta1", 0.9, "Decay of the mean of the gradients."),
           DecayOption("beta2", 0.999, "Decay of the mean of the squared gradients."),
-          {.name = "epsilon",
-           .type = OptionType::kFloat,
-           .fallback = 1e-8,
-           .help = "Added to the root of the mean square to avoid division by zero.",
-           .minimum = 0,
-           .exclusive_minimum = true},
-          decay};
+          EpsilonOption(1e-8), decay};
 }
 
 }  // namespace yoke

@@ -19,7 +19,7 @@ class Sgd : public UpdateRule {
     const float* __restrict gradient = span.gradient;
     const float rate = static_cast<float>(step.learning_rate);
     const float scale = static_cast<float>(step.gradient_scale);
-    const float decay = decay_;
+    const float decay = decay_ * static_cast<float>(step.decay);
     for (int64_t i = 0; i < span.count; ++i) w[i] -= rate * (scale * gradient[i] + decay * w[i]);
   }
 

@@ -37,7 +37,8 @@ class YellowFin : public UpdateRule {
     const float* __restrict gradient = span.gradient;
     const float rate = static_cast<float>(step.learning_rate);
     const float scale = static_cast<float>(step.gradient_scale);
-    const float momentum = static_cast<float>(step.momentum), decay = decay_;
+    const float momentum = static_cast<float>(step.momentum);
+    const float decay = decay_ * static_cast<float>(step.decay);
     const float beta = static_cast<float>(settings_.beta);
     const float rest = static_cast<float>(1 - settings_.beta);
     for (int64_t i = 0; i < span.count; ++i) {

@@ -259,6 +259,16 @@ Checkpoint::Checkpoint(std::string folder, DecodedHeader decoded, Safetensors mo
       optimizer_checksum_(std::move(decoded.optimizer)),
       model_(std::move(model)) {}
 
+std::string CheckpointFolder(const std::string& path) {
+  Require(fs::exists(path), "there is no checkpoint {}", path);
+  Require(fs::is_directory(path),
+          "{} is not a checkpoint: expected a folder such as runs/NAME/last", path);
+  if (fs::exists(path + kModel)) return path;
+  if (fs::exists(path + "/last")) return path + "/last";
+  Require(!fs::exists(path + "/job.toml"), "the run {} has no checkpoint yet", path);
+  throw UserError(fmt::format("{} is not a checkpoint: it holds no model.safetensors", path));
+}
+
 Checkpoint Checkpoint::Open(const std::string& folder) {
   Require(fs::is_directory(folder),
           "there is no checkpoint at {} (expected a folder such as runs/NAME/last)", folder);

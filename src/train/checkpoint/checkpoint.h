@@ -33,6 +33,8 @@ struct Position {
   double untrained_loss = 0;  ///< Loss of the run's first examples; 0: unknown.
   double best = 0;            ///< Best value of the watched metric so far; valid if has_best.
   bool has_best = false;
+  int64_t stale = 0;     ///< Evaluations since the best one.
+  int64_t plateaus = 0;  ///< How often these were the patience of schedule plateau.
   BestEvaluation best_evaluation = {};
   std::optional<Collapse> collapse = {};  ///< Of the last evaluation, if it shows one.
 };
@@ -99,6 +101,10 @@ bool IsPartOfCheckpoint(const std::string& path);
 /// The end of a message when the run's folder cannot be written: what to do.
 std::string HowToGoOn(const std::string& run);
 
+/// The checkpoint folder for `path`: the path itself, or `last` of a run directory. Throws
+/// UserError if it is neither.
+std::string CheckpointFolder(const std::string& path);
+
 /// A checkpoint with its header and weights read and verified; the rule's state is read on demand.
 class Checkpoint {
  public:
@@ -107,6 +113,7 @@ class Checkpoint {
   static Checkpoint Open(const std::string& folder);
   const CheckpointHeader& header() const { return header_; }
   const std::string& folder() const { return folder_; }
+  const Safetensors& model() const { return model_; }  ///< The weights, by `layer.parameter`.
   /// Copies the weights to a store. Names and shapes of the layout must match (UserError
   /// otherwise).
   void Load(ParamStore& params) const;

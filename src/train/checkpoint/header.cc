@@ -52,6 +52,8 @@ Table ToTable(const Position& position) {
                  {"pauses", position.pauses},
                  {"untrained_loss", position.untrained_loss}};
   if (position.has_best) table.emplace_back("best", position.best);
+  if (position.stale > 0) table.emplace_back("stale", position.stale);
+  if (position.plateaus > 0) table.emplace_back("plateaus", position.plateaus);
   if (position.best_evaluation.epoch > 0)
     table.emplace_back("best_evaluation", ToTable(position.best_evaluation));
   if (const std::optional<Collapse>& collapse = position.collapse)
@@ -81,6 +83,8 @@ Position ToPosition(const Value& table) {
   if (table.Find("untrained_loss")) position.untrained_loss = NumberAt(table, "untrained_loss");
   position.has_best = table.Find("best") != nullptr;
   if (position.has_best) position.best = NumberAt(table, "best");
+  if (table.Find("stale")) position.stale = IntAt(table, "stale");
+  if (table.Find("plateaus")) position.plateaus = IntAt(table, "plateaus");
   if (const Value* best = table.Find("best_evaluation"))
     position.best_evaluation = ToBestEvaluation(*best);
   if (const Value* collapse = table.Find("collapse")) position.collapse = ToCollapse(*collapse);
@@ -130,7 +134,9 @@ void CheckFields(const CheckpointHeader& header) {
   for (const auto& [number, key] : {std::pair(at.epoch, "epoch"),
                                     {at.step, "step"},
                                     {at.examples, "examples"},
-                                    {at.loss_examples, "loss_examples"}})
+                                    {at.loss_examples, "loss_examples"},
+                                    {at.stale, "stale"},
+                                    {at.plateaus, "plateaus"}})
     Require(number >= 0, "position.{}: expected at least 0, got {}", key, number);
   for (const auto& [begin, end] : at.consumed.list())
     Require(begin >= 0 && end <= at.examples, "position.consumed: {} to {} is outside the data",

@@ -17,6 +17,8 @@
 #include "tensor/devices.h"
 #include "train/job/keys.h"
 #include "train/job/values.h"
+#include "train/start.h"
+#include "train/watch.h"
 
 namespace yoke {
 namespace {
@@ -99,10 +101,27 @@ void CheckEvaluateEvery(const Section& section, std::vector<OptionSpec>& keys) {
   Options("train.evaluate_every", *every, evaluate_every_keys());
 }
 
+/// A word, a list or a table.
+void CheckClassWeights(const Section& section, std::vector<OptionSpec>& keys) {
+  const Value* weights = section.value.Find("class_weights");
+  if (!weights || weights->AsString()) return;
+  OptionSpec& key = *std::ranges::find(keys, "class_weights", &OptionSpec::name);
+  key.type = weights->AsTable() ? OptionType::kTable : OptionType::kFloats;
+  key.choices = {};
+  key.minimum = 0;
+}
+
 void CheckTarget(const Value& table) {
   const Options target("train.target", table, target_keys());
   Require(target.Has("at_least") != target.Has("at_most"),
           "{}: expected metric with either at_least or at_most", Where(table, "train.target"));
+}
+
+void CheckGroups(const Options& train) {
+  if (!train.Has("groups")) return;
+  const List& groups = *train.Raw("groups").AsList();
+  for (size_t i = 0; i < groups.size(); ++i)
+    Options(fmt::format("train.groups[{}]", i), groups[i], group_keys());
 }
 
 void CheckSchedule(Value table) {
@@ -122,10 +141,14 @@ Options CheckTrain(const Section& section, const StrategyEntry& strategy) {
   }
   std::ranges::find(keys, "learning_rate", &OptionSpec::name)->fallback = rule.learning_rate;
   CheckEvaluateEvery(section, keys);
+  CheckClassWeights(section, keys);
   Options options = Checked(section, keys, rule);
   rule.make(options);
   if (options.Has("schedule")) CheckSchedule(options.Raw("schedule"));
   if (options.Has("target")) CheckTarget(options.Raw("target"));
+  if (options.Has("early_stopping"))
+    Options("train.early_stopping", options.Raw("early_stopping"), early_stopping_keys());
+  CheckGroups(options);
   if (options.Has("time_limit"))
     ParseDuration(options.String("time_limit"), options.Where("time_limit"));
   return options;
@@ -162,15 +185,27 @@ void CheckHashedOutput(const Options& model) {
   CheckLayer(std::move(layer), "model.lsh");
 }
 
+/// Fills in the model that training starts from, where the section names none.
+void TakeModelOfStart(const Section& section) {
+  if (!section.value.Find("start")) return;
+  ResolvePaths(section.value, model_keys(), section.folder);
+  section.value = WithModelOfStart(section.value);
+}
+
 Value CheckModel(const Section& section) {
+  TakeModelOfStart(section);
   const Value *layers = section.value.Find("layer"), *file = section.value.Find("file");
   const Value *name = section.value.Find("name"), *anew = section.value.Find("initialize");
   for (const auto& [first, second] :
-       {std::pair("name", "layer"), {"name", "file"}, {"layer", "file"}})
+       {std::pair("name", "layer"), {"name", "file"}, {"layer", "file"}, {"start", "file"}})
     Require(!section.value.Find(first) || !section.value.Find(second),
             "[model] has both '{}' and '{}': expected one of them", first, second);
   Require(file || !anew, "{}: needs model.file, whose weights it replaces by random ones",
           Where(anew ? *anew : Value(), "model.initialize"));
+  const Value* replace = section.value.Find("replace_head");
+  Require(!replace || file || section.value.Find("start"),
+          "{}: needs model.start (or file), whose output layer it draws anew",
+          Where(replace ? *replace : Value(), "model.replace_head"));
   Require(layers || name || file, "{}",
           Where(section.value, "[model] lacks the key 'name', 'file' or 'layer'"));
   if (!layers) {
@@ -296,6 +331,7 @@ Job MakeJob(Value root, const std::string& name, const std::string& folder) {
   root.Set("cluster", (job.cluster = CheckCluster(at(4))).Resolved());
   CheckWeights(job);
   root.Set("checkpoint", (job.checkpoint = Checked(at(5), checkpoint_keys(), Part{})).Resolved());
+  BestMetric(root);  // is one
   RequireText(root, "");
   job.resolved = std::move(root);
   return job;

@@ -53,7 +53,8 @@ const std::vector<OptionSpec>& train_keys() {
        .type = kFloat,
        .fallback = 0.01,
        .help = "Size of an update, before the schedule's factor. The default suits sgd, momentum "
-               "and nesterov; for adam and adamw start with 0.001. With yellowfin a factor on the "
+               "and nesterov; for adam, adamw and rmsprop start with 0.001. With yellowfin a "
+               "factor on the "
                "rate that it finds, by default 1. `auto`: chosen by short trials (`yoke train` "
                "does so, too, where the job has no rate).",
        .minimum = 0,
@@ -68,6 +69,46 @@ const std::vector<OptionSpec>& train_keys() {
        .fallback = 0.0,
        .help = "Maximum Euclidean norm of a step's gradient; 0: no limit.",
        .minimum = 0},
+      {.name = "drop_last",
+       .type = kBool,
+       .fallback = false,
+       .help = "Whether an epoch leaves out the examples of its last step if they are not a whole "
+               "one; which these are is drawn anew for each epoch."},
+      {.name = "label_smoothing",
+       .type = kFloat,
+       .fallback = 0.0,
+       .help = "Part of the target that is spread over all classes, in training only.",
+       .minimum = 0,
+       .maximum = 1,
+       .exclusive_maximum = true},
+      {.name = "class_weights",
+       .type = kString,
+       .help =
+           "Factors on the training loss of examples, by class: `balanced` (the rarer the class, "
+           "the larger), a list in the order of the classes, or a table such as `{ cat = 2 }`, "
+           "where others have 1.",
+       .choices = {"balanced"}},
+      {.name = "average",
+       .type = kFloat,
+       .help = "Decay of a running mean of the weights, such as 0.999, which takes their place in "
+               "evaluations and checkpoints.",
+       .minimum = 0,
+       .maximum = 1,
+       .exclusive_minimum = true,
+       .exclusive_maximum = true},
+      {.name = "freeze",
+       .type = kStrings,
+       .help = "Parameters that training leaves as they are: patterns of `layer.parameter` such as "
+               "`[\"convolution*\"]`, where * stands for any text."},
+      {.name = "no_decay",
+       .type = kStrings,
+       .help = "Parameters without the rule's weight_decay: patterns, or `vectors`: biases, and "
+               "scales and shifts of norms."},
+      {.name = "groups",
+       .type = kTables,
+       .help = "Parameters with rates and decays of their own: tables such as "
+               "`{ parameters = \"linear2.*\", rate = 10 }`; of several that name a parameter the "
+               "last counts."},
       {.name = "weights",
        .type = kString,
        .fallback = "f32",
@@ -87,6 +128,10 @@ const std::vector<OptionSpec>& train_keys() {
        .type = kTable,
        .help = "Ends training early, such as `{ metric = \"accuracy\", at_least = 0.90 }`; "
                "measured on the validation share if there is one, otherwise on the test data."},
+      {.name = "early_stopping",
+       .type = kTable,
+       .help = "Ends training when a metric no longer improves, such as `{ patience = 3 }`, and "
+               "keeps the checkpoint with its best value as `best`; measured as for `target`."},
       {.name = "time_limit",
        .type = kString,
        .help = "Stops training in order after this time, such as `90s`, `10m`, `2h`; starts again "
@@ -160,6 +205,40 @@ const std::vector<OptionSpec>& target_keys() {
        .required = true},
       {.name = "at_least", .type = kFloat, .help = "Reached when the metric is at least this."},
       {.name = "at_most", .type = kFloat, .help = "Reached when the metric is at most this."}};
+  return keys;
+}
+
+const std::vector<OptionSpec>& early_stopping_keys() {
+  static const std::vector<OptionSpec> keys = {
+      {.name = "patience",
+       .type = kInt,
+       .help = "Evaluations in a row without a better value after which training ends.",
+       .minimum = 1,
+       .maximum = kMostCount,
+       .required = true},
+      {.name = "metric",
+       .type = kString,
+       .fallback = "loss",
+       .help = "The metric that is to improve.",
+       .choices = metric_names()}};
+  return keys;
+}
+
+const std::vector<OptionSpec>& group_keys() {
+  static const std::vector<OptionSpec> keys = {{.name = "parameters",
+                                                .type = kStrings,
+                                                .help = "Patterns of `layer.parameter`.",
+                                                .required = true},
+                                               {.name = "rate",
+                                                .type = kFloat,
+                                                .fallback = 1.0,
+                                                .help = "Factor on learning_rate; 0 freezes them.",
+                                                .minimum = 0},
+                                               {.name = "decay",
+                                                .type = kFloat,
+                                                .fallback = 1.0,
+                                                .help = "Factor on weight_decay.",
+                                                .minimum = 0}};
   return keys;
 }
 
@@ -288,6 +367,13 @@ const std::vector<OptionSpec>& model_keys() {
        .type = kPath,
        .help = "Instead of `name`: an ONNX file; training starts from its weights."},
       {.name = "initialize", .type = kBool, .help = "With `file`: true draws the weights anew."},
+      {.name = "start",
+       .type = kPath,
+       .help = "A checkpoint, a run or an ONNX file whose weights training starts from, by name; "
+               "without `name` and `layer` it is the model, too."},
+      {.name = "replace_head",
+       .type = kBool,
+       .help = "With `start` or `file`: true draws the output layer anew, for other classes."},
       {.name = "algorithms",
        .type = kTable,
        .help = "Convolution algorithms by layer: `{convolution1 = \"direct\"}`; "
@@ -322,6 +408,8 @@ std::vector<KeyGroup> AllKeys() {
   AddParts(groups, "train", "rule", rules());
   groups.push_back({"train.evaluate_every", "", evaluate_every_keys()});
   groups.push_back({"train.target", "", target_keys()});
+  groups.push_back({"train.early_stopping", "", early_stopping_keys()});
+  groups.push_back({"train.groups", "", group_keys()});
   groups.push_back({"train.schedule", "", common_schedule_options()});
   AddParts(groups, "train.schedule", "schedule", schedules());
   groups.push_back({"node", "", node_keys()});

@@ -11,6 +11,8 @@ const std::vector<OptionSpec>& train_keys();
 /// Of train.evaluate_every where it is a table.
 const std::vector<OptionSpec>& evaluate_every_keys();
 const std::vector<OptionSpec>& target_keys();
+const std::vector<OptionSpec>& early_stopping_keys();
+const std::vector<OptionSpec>& group_keys();
 const std::vector<OptionSpec>& node_keys();
 const std::vector<OptionSpec>& cluster_keys();
 const std::vector<OptionSpec>& checkpoint_keys();

@@ -133,6 +133,7 @@ Table ToTable(const EndEvent& e) {
                                          {"best_epoch", c->best.epoch},
                                          {"message", c->Text()}});
   if (!e.good.empty()) table.emplace_back("good", e.good);
+  if (!e.best.empty()) table.emplace_back("best", e.best);
   return table;
 }
 

@@ -17,7 +17,7 @@ struct StateRecord {
   double loss_sum, met_loss_sum;
   int64_t loss_examples, met_loss_examples;
   double seconds, pauses, untrained_loss, best;
-  int64_t has_best, worlds, model, version;
+  int64_t has_best, stale, plateaus, worlds, model, version;
   BestEvaluation best_evaluation;
 };
 struct Span {
@@ -50,6 +50,8 @@ std::vector<std::byte> Encode(const SurvivorState& r) {
                               .untrained_loss = p.untrained_loss,
                               .best = p.best,
                               .has_best = p.has_best ? 1 : 0,
+                              .stale = p.stale,
+                              .plateaus = p.plateaus,
                               .worlds = r.worlds,
                               .model = r.model ? 1 : 0,
                               .version = r.version,
@@ -102,8 +104,12 @@ Position Merge(const std::vector<Known>& all) {
     position.pauses = std::max(position.pauses, known.record.pauses);
     position.untrained_loss = std::max(position.untrained_loss, known.record.untrained_loss);
     // Only the leader knows it.
-    if (known.record.rank == 0 && known.record.has_best)
-      position.best = known.record.best, position.has_best = true;
+    if (known.record.rank == 0 && known.record.has_best) {
+      position.best = known.record.best;
+      position.has_best = true;
+      position.stale = known.record.stale;
+    }
+    position.plateaus = std::max(position.plateaus, known.record.plateaus);
     if (known.record.best_evaluation.epoch > position.best_evaluation.epoch)
       position.best_evaluation = known.record.best_evaluation;
     if (known.record.epoch != base.epoch) continue;

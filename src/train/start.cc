@@ -1,0 +1,166 @@
+// Start: copies weights by name from a checkpoint or an ONNX file.
+#include "train/start.h"
+
+#include <fmt/ranges.h>
+
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "base/check.h"
+#include "kernels/convert.h"
+#include "model/onnx/onnx.h"
+#include "model/output_layers.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/replica.h"
+
+namespace yoke {
+namespace {
+
+bool IsOnnx(const std::string& path) { return path.ends_with(".onnx"); }
+
+const std::string& PathOf(const Value& model) {
+  const Value& start = *model.Find("start");
+  Require(start.AsString(), "model.start: expected a path in quotes");
+  return *start.AsString();
+}
+
+/// What holds the weights.
+class Source {
+ public:
+  virtual ~Source() = default;
+  /// Throws UserError if its model is for other data than these.
+  virtual void CheckData(const DataInfo& data, bool replaces_head) const = 0;
+  virtual bool Has(const std::string& name) const = 0;
+  /// Copies a parameter that it has. Throws UserError if that has another shape.
+  virtual void Copy(const Slice& slice, void* to) const = 0;
+};
+
+void RequireShape(bool same, const std::string& path, const Slice& slice, const std::string& has) {
+  Require(same, "model.start: '{}' is {} in {} and {} in this model", slice.name, has, path,
+          slice.shape.Text());
+}
+
+class CheckpointSource : public Source {
+ public:
+  explicit CheckpointSource(const std::string& path)
+      : path_(path), checkpoint_(Checkpoint::Open(CheckpointFolder(path))) {
+    for (const StoredTensor& tensor : checkpoint_.model().tensors())
+      by_name_[tensor.name] = &tensor;
+  }
+
+  void CheckData(const DataInfo& data, bool replaces_head) const override {
+    const DataInfo& own = checkpoint_.header().data;
+    Require(own.columns.empty() || data.columns.empty() || own.columns == data.columns,
+            "model.start: {} was trained on other columns than those of the data, or in another "
+            "order",
+            path_);
+    if (replaces_head) return;
+    RequireSameOutputs(path_, own.outputs, TaskOf(data));
+    Require(
+        own.label_names.empty() || data.label_names.empty() || own.label_names == data.label_names,
+        "model.start: {} was trained on other classes ({}) than those of the data ({}): "
+        "model.replace_head = true draws its output layer anew for these",
+        path_, Some(own.label_names), Some(data.label_names));
+  }
+
+  bool Has(const std::string& name) const override { return by_name_.contains(name); }
+
+  void Copy(const Slice& slice, void* to) const override {
+    const StoredTensor& own = *by_name_.at(slice.name);
+    RequireShape(own.shape == slice.shape, path_, slice, own.shape.Text());
+    checkpoint_.model().CopyTo({slice.name, slice.type, slice.shape, to});
+  }
+
+ private:
+  /// The first of them.
+  static std::string Some(const std::vector<std::string>& names) {
+    constexpr size_t kShown = 4;
+    const bool all = names.size() <= kShown;
+    return fmt::format("{}{}",
+                       fmt::join(names.begin(), all ? names.end() : names.begin() + kShown, ", "),
+                       all ? "" : ", ...");
+  }
+
+  std::string path_;
+  Checkpoint checkpoint_;
+  std::map<std::string, const StoredTensor*> by_name_;
+};
+
+class OnnxSource : public Source {
+ public:
+  explicit OnnxSource(const std::string& path) : path_(path), model_(ReadOnnx(path)) {
+    for (const OnnxWeight& weight : model_.weights) by_name_[weight.name] = &weight;
+  }
+
+  void CheckData(const DataInfo& data, bool replaces_head) const override {
+    if (!replaces_head) RequireSameOutputs(path_, model_.outputs, TaskOf(data));
+  }
+
+  bool Has(const std::string& name) const override { return by_name_.contains(name); }
+
+  void Copy(const Slice& slice, void* to) const override {
+    const std::vector<float>& own = by_name_.at(slice.name)->values;
+    RequireShape(std::ssize(own) == slice.Count(), path_, slice,
+                 fmt::format("{} numbers", own.size()));
+    Convert({.shape = slice.shape, .type = DType::kF32, .data = own.data()},
+            {.shape = slice.shape, .type = slice.type, .data = to});
+  }
+
+ private:
+  std::string path_;
+  OnnxModel model_;
+  std::map<std::string, const OnnxWeight*> by_name_;
+};
+
+std::unique_ptr<Source> Open(const std::string& path) {
+  if (IsOnnx(path)) return std::make_unique<OnnxSource>(path);
+  return std::make_unique<CheckpointSource>(path);
+}
+
+std::string Sentence(const std::string& path, size_t taken, const std::vector<std::string>& anew) {
+  std::string text = fmt::format("{} parameters start from {}", taken, path);
+  if (anew.empty()) return text;
+  return fmt::format("{}; drawn anew: {}", text, fmt::join(anew, ", "));
+}
+
+}  // namespace
+
+Value WithModelOfStart(Value model) {
+  if (!model.Find("start") || model.Find("name") || model.Find("layer") || model.Find("file"))
+    return model;
+  const std::string path = PathOf(model);
+  if (IsOnnx(path)) {
+    model.Set("file", path);
+    model.Erase("start");
+    return model;
+  }
+  const Checkpoint checkpoint = Checkpoint::Open(CheckpointFolder(path));
+  for (const auto& [key, value] : *checkpoint.header().job.Find("model")->AsTable())
+    if (!model.Find(key)) model.Set(key, value);
+  return model;
+}
+
+std::string CopyStart(const StartRequest& request) {
+  const std::string& path = PathOf(request.model);
+  const Value* replace = request.model.Find("replace_head");
+  const bool replaces = replace && *replace == Value(true);
+  const std::unique_ptr<Source> source = Open(path);
+  source->CheckData(request.data, replaces);
+  const std::vector<std::string> outputs = OutputLayerNames(request.layers);
+  size_t taken = 0;
+  std::vector<std::string> anew;
+  for (const Slice& slice : request.layout.slices()) {
+    if ((replaces && IsOf(slice.name, outputs)) || !source->Has(slice.name)) {
+      anew.push_back(slice.name);
+      continue;
+    }
+    source->Copy(slice, request.values + slice.offset);
+    ++taken;
+  }
+  Require(taken > 0, "model.start: no parameter of {} has the name of one of this model ({}, ...)",
+          path, request.layout.slices()[0].name);
+  return Sentence(path, taken, anew);
+}
+
+}  // namespace yoke
