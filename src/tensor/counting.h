@@ -18,6 +18,7 @@ struct DeviceCounts {
   int64_t frees = 0;            ///< Of it.
   int64_t host_reads = 0;       ///< Copies to the host.
   int64_t pageable_copies = 0;  ///< To or from host memory that is not of Device::staging().
+  int64_t bytes_sent = 0;       ///< Copied to it from the host.
 
   bool operator==(const DeviceCounts&) const = default;
 };
