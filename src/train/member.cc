@@ -56,6 +56,7 @@ void Member::Begin(const SurvivorState* survivor) {
                                 .step_examples = cursor_.StepExamples(),
                                 .steps_per_epoch = cursor_.StepsPerEpoch(),
                                 .shared = &context_.shared});
+  cursor_.as_stored = TakeStored(replica_->devices());
   replica_->RequireTraining(cursor_.StepExamples(), cursor_.RestOfEpoch());
   const std::optional<RecoveryPlan> recovery = PlanRecovery(world_, survivor);
   if (!leads()) log_.emplace(world_, context_.folder, threads_.threads);
