@@ -55,11 +55,11 @@ class RecordedStep {
         gradients_(graph.layout(), device),
         states_(graph.MakeStates()) {}
 
-  std::vector<StepRow> Rows() {
+  std::vector<StepRow> Rows(bool as_stored) {
     std::vector<int64_t> examples(static_cast<size_t>(batch_));
     std::iota(examples.begin(), examples.end(), 0);
     Batch batch;
-    data_.Read({.examples = examples, .seed = job_.seed()}, batch);
+    data_.Read({.examples = examples, .seed = job_.seed(), .as_stored = as_stored}, batch);
     const auto plan = graph_.Compile(
         {.batch = batch_, .training = true, .arithmetic = ArithmeticOf(job_), .target = target_});
     ParamView view = params_.View(&gradients_);
@@ -247,7 +247,8 @@ std::vector<std::string> LinesOf(const std::vector<StepRow>& rows) {
 void PrintSteps(const Job& job, const Reader& data, const Graph& graph, Output& out) {
   const Devices devices = DevicesOf(job);
   for (Device* const device : devices.all()) {
-    const std::vector<StepRow> rows = RecordedStep(job, data, graph, *device).Rows();
+    const std::vector<StepRow> rows =
+        RecordedStep(job, data, graph, *device).Rows(TakeStored(devices));
     const int64_t batch = std::min(BatchOf(job), data.Size());
     out.Event("step", EventOf(rows, *device, batch));
     out.Text("");

@@ -1,26 +1,19 @@
-// Gathers examples from plain arrays, in loops that the compiler vectorizes.
+// Gathers examples from plain arrays.
 #include "data/memory_reader.h"
 #include "data/preprocess.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/check.h"
+#include "kernels/normalize.h"
 
 namespace yoke {
 namespace {
 
+/// Copies rows of `length` elements.
 template <typename T>
-void Scale(const T* __restrict from, float* __restrict to, int64_t n, float factor, float offset) {
-  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i]) * factor + offset;
-}
-
-template <typename T>
-void ScaleEach(const T* __restrict from, float* __restrict to, std::span<const float> factors,
-               const float* __restrict offsets) {
-  const float* __restrict factor = factors.data();
-  const auto n = static_cast<int64_t>(factors.size());
-  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i]) * factor[i] + offsets[i];
+void CopyRows(const T* from, std::span<const int64_t> rows, int64_t length, T* to) {
+  for (const int64_t row : rows) to = std::copy_n(from + row * length, length, to);
 }
 
 void GatherRows(const SparseArrays& from, std::span<const int64_t> rows, SparseStorage& to) {
@@ -67,45 +60,48 @@ MemoryReader::MemoryReader(DataInfo info, MemoryData data)
 
 void MemoryReader::SetNormalization(const Normalization& normalization) {
   info_.normalization = normalization;
-  const auto channels = static_cast<size_t>(info_.input[0]);
   const Rescaling& rescaling = normalization.rescaling;
   const bool each = normalization.mean.size() > 1 || normalization.deviation.size() > 1 ||
                     !rescaling.origin.empty();
-  factor_.assign(each ? channels : 1, 1);
-  offset_.assign(factor_.size(), 0);
-  for (size_t c = 0; c < factor_.size(); ++c) {
+  const size_t channels = each ? static_cast<size_t>(info_.input[0]) : 1;
+  scales_.assign(3 * channels, 0);
+  for (size_t c = 0; c < channels; ++c) {
     const double deviation = ByChannel(normalization.deviation, c, 1);
     const double unit = ByChannel(rescaling.unit, c, 1), scale = normalization.scale;
     const double shift =
         ByChannel(normalization.mean, c, 0) - ByChannel(rescaling.origin, c, 0) * scale;
-    factor_[c] = static_cast<float>(scale * unit / deviation);
-    offset_[c] = static_cast<float>(-shift / deviation);
+    const double black = -ByChannel(normalization.mean, c, 0) / deviation;
+    scales_[c] = static_cast<float>(scale * unit / deviation);
+    scales_[channels + c] = static_cast<float>(-shift / deviation);
+    scales_[2 * channels + c] = static_cast<float>(black);
   }
-  plain_ = factor_.size() == 1 && factor_[0] == 1 && offset_[0] == 0;
+  plain_ = channels == 1 && scales_[0] == 1 && scales_[1] == 0;
 }
 
 template <typename T>
-void MemoryReader::Convert(const T* from, float* to) const {
-  const auto channels = static_cast<int64_t>(factor_.size());
-  const int64_t area = info_.input.Count() / channels;
-  if (area == 1 && channels > 1) return ScaleEach(from, to, std::span(factor_), offset_.data());
-  for (int64_t c = 0; c < channels; ++c)
-    Scale(from + c * area, to + c * area, area, factor_[c], offset_[c]);
+void MemoryReader::Normalize(const T* stored, const ReadRequest& request, Batch& batch) const {
+  const int64_t count = info_.input.Count();
+  const ChannelScales scales = {std::ssize(scales_) / 3, scales_.data()};
+  auto* to = batch.dense.As<float>();
+  for (size_t i = 0; i < request.examples.size(); ++i, to += count)
+    NormalizeExample(stored + request.examples[i] * count, info_.input, scales,
+                     request.crops.empty() ? nullptr : &request.crops[i], to);
 }
 
-void MemoryReader::ReadDense(std::span<const int64_t> examples, Batch& batch) const {
-  batch.ResizeDense(info_.input);
+void MemoryReader::ReadDense(const ReadRequest& request, Batch& batch) const {
+  const bool bytes = !data_.bytes.empty(), as_stored = bytes && request.as_stored;
+  batch.ResizeDense(info_.input, as_stored ? DType::kU8 : DType::kF32);
+  if (request.crops.empty()) batch.crops.clear();
   const int64_t count = info_.input.Count();
-  auto* to = batch.dense.As<float>();
-  for (const int64_t example : examples) {
-    if (!data_.bytes.empty()) {
-      Convert(data_.bytes.data() + example * count, to);
-    } else if (plain_) {
-      std::memcpy(to, data_.floats.data() + example * count, count * sizeof(float));
-    } else {
-      Convert(data_.floats.data() + example * count, to);
-    }
-    to += count;
+  if (as_stored) {
+    batch.scales = scales_;
+    CopyRows(data_.bytes.data(), request.examples, count, batch.dense.As<uint8_t>());
+  } else if (bytes) {
+    Normalize(data_.bytes.data(), request, batch);
+  } else if (plain_ && request.crops.empty()) {
+    CopyRows(data_.floats.data(), request.examples, count, batch.dense.As<float>());
+  } else {
+    Normalize(data_.floats.data(), request, batch);
   }
 }
 
@@ -114,7 +110,7 @@ void MemoryReader::ReadSparse(std::span<const int64_t> examples, Batch& batch) c
   batch.sparse.width = info_.input[0];
   GatherRows(data_.sparse, examples, batch.sparse);
   if (plain_) return;
-  for (float& value : batch.sparse.values) value *= factor_[0];
+  for (float& value : batch.sparse.values) value *= scales_[0];
 }
 
 void MemoryReader::Read(const ReadRequest& request, Batch& batch) const {
@@ -128,7 +124,7 @@ void MemoryReader::Read(const ReadRequest& request, Batch& batch) const {
   if (info_.sparse) {
     ReadSparse(request.examples, batch);
   } else {
-    ReadDense(request.examples, batch);
+    ReadDense(request, batch);
   }
   ReadLabels(request.examples, batch);
 }

@@ -61,17 +61,16 @@ class MemoryReader : public Reader {
   void SetNormalization(const Normalization& normalization);
 
  private:
-  void ReadDense(std::span<const int64_t> examples, Batch& batch) const;
+  void ReadDense(const ReadRequest& request, Batch& batch) const;
   void ReadSparse(std::span<const int64_t> examples, Batch& batch) const;
   void ReadLabels(std::span<const int64_t> examples, Batch& batch) const;
   template <typename T>
-  void Convert(const T* from, float* to) const;
+  void Normalize(const T* stored, const ReadRequest& request, Batch& batch) const;
 
   DataInfo info_;
   MemoryData data_;
-  std::vector<float> factor_;  ///< By channel: read value = stored * factor + offset.
-  std::vector<float> offset_;
-  bool plain_ = true;  ///< Every factor is 1 and every offset 0.
+  std::vector<float> scales_;  ///< ChannelScales::values.
+  bool plain_ = true;          ///< Every factor is 1 and every offset 0.
 };
 
 /// Sums all labels and all input as they are stored; of input above 1 GiB, which may be in a file,

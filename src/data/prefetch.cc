@@ -62,7 +62,10 @@ struct Prefetch::State {
   Slot& SlotOf(int64_t g) { return slots[static_cast<size_t>(g) % slots.size()]; }
 
   void ReadStep(int64_t step, Batch& batch) const {
-    reader.Read({.examples = examples_of(step), .seed = settings.seed, .epoch = settings.epoch},
+    reader.Read({.examples = examples_of(step),
+                 .seed = settings.seed,
+                 .epoch = settings.epoch,
+                 .as_stored = settings.as_stored},
                 batch);
   }
 

@@ -21,8 +21,9 @@ class Prefetch {
     int64_t steps = 0;
     uint64_t seed = 0;
     int64_t epoch = 0;
-    int threads = 1;  ///< 0: read in the calling thread.
-    int ahead = 4;    ///< Maximum number of waiting batches (or groups of small batches).
+    bool as_stored = false;  ///< As in ReadRequest.
+    int threads = 1;         ///< 0: read in the calling thread.
+    int ahead = 4;           ///< Maximum number of waiting batches (or groups of small batches).
   };
   /// `reader` and everything that `examples_of` uses must outlive the prefetch.
   Prefetch(const Reader& reader, StepExamples examples_of, const Settings& settings);

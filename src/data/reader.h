@@ -64,6 +64,8 @@ struct ReadRequest {
   std::span<const int64_t> examples;
   uint64_t seed = 0;
   int64_t epoch = 0;
+  bool as_stored = false;                 ///< Input that is stored in bytes stays so: Batch::dense.
+  std::span<const ImageCrop> crops = {};  ///< Batch::crops, if augmentation has drawn them.
 };
 
 /// Random access to examples. All methods are thread-safe.

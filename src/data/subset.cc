@@ -26,7 +26,9 @@ class SubsetReader : public Reader {
       Check(example >= 0 && example < Size(), "an example was asked for that does not exist");
       indices.push_back(examples_[static_cast<size_t>(example)]);
     }
-    source_->Read({.examples = indices, .seed = request.seed, .epoch = request.epoch}, batch);
+    ReadRequest of_source = request;
+    of_source.examples = indices;
+    source_->Read(of_source, batch);
     batch.examples.assign(request.examples.begin(), request.examples.end());
     batch.scratch = std::move(indices);
   }

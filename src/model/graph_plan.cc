@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "kernels/join/join.h"
+#include "kernels/normalize.h"
 #include "kernels/step_loss.h"
 #include "model/bf16_copy.h"
 #include "model/stages.h"
@@ -46,6 +47,7 @@ class StagedPlan : public GraphPlan, public WorkingMemory {
         stages_(std::move(stages)),
         list_(stages_.list),
         own_arrays_(request.target),
+        normalized_(request.target),
         sum_(MakeSum(/*relu=*/false, request.target)),
         bf16_(request.target) {
     size_t most = 0;
@@ -160,14 +162,26 @@ class StagedPlan : public GraphPlan, public WorkingMemory {
   Stream& stream() const { return *request_.target.stream; }
   bool on_host() const { return request_.target.device->IsHost(); }
 
-  /// The batch's arrays where the plan runs.
+  /// The batch's arrays where the plan runs, and its dense input in f32.
   void FindArrays(const Batch& batch) {
     if (!on_host() && batch.sent) {
       arrays_ = batch.sent;
-      return arrays_->Join(stream());
+      arrays_->Join(stream());
+    } else {
+      own_arrays_.Take(batch);
+      arrays_ = &own_arrays_;
     }
-    own_arrays_.Take(batch);
-    arrays_ = &own_arrays_;
+    dense_ = arrays_->dense();
+    if (dense_.type == DType::kU8) Normalize();
+  }
+
+  void Normalize() {
+    if (!normalize_) normalize_ = MakeNormalize(request_.target);
+    dense_ = {.shape = dense_.shape, .data = normalized_.Reserve<float>(dense_.Count())};
+    normalize_->Forward({.stored = arrays_->dense(),
+                         .input = dense_,
+                         .scales = arrays_->scales(),
+                         .crops = arrays_->crops()});
   }
 
   /// Leaves this pass's loss for the host, as Loss computes it there.
@@ -243,7 +257,7 @@ class StagedPlan : public GraphPlan, public WorkingMemory {
 
   /// The output of a stage, or the data, for this batch.
   Tensor OutputOf(int stage) const {
-    void* data = input_.sparse ? nullptr : arrays_->dense().data;
+    void* data = input_.sparse ? nullptr : dense_.data;
     if (stage == kData) return TensorOf(input_, request_.batch, data);
     Tensor output = list_[stage].output;
     if (!output.data && OnData(list_, stage)) output.data = data;
@@ -297,6 +311,9 @@ class StagedPlan : public GraphPlan, public WorkingMemory {
   std::vector<Tensor> others_, other_gradients_;  // of the current call
   BatchArrays own_arrays_;
   const BatchArrays* arrays_ = nullptr;  // of the last Prepare
+  Tensor dense_;                         // likewise: the input
+  GrowingBuffer normalized_;             // it, where the batch has bytes
+  std::unique_ptr<Kernel<NormalizeCall>> normalize_;
   std::unique_ptr<SumKernel> sum_;
   SumCall add_;
   Bf16Copy bf16_;

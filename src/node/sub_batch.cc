@@ -54,11 +54,13 @@ void TakeSubBatch(const Batch& from, int64_t begin, int64_t end, Batch& to) {
   TakeRows(from.sparse, from.size, {begin, end}, to.sparse);
   to.dense = {};
   if (!from.dense.data) return;
-  const int64_t example = from.dense.Count() / from.size;
   to.dense = {.shape = Shape(from.dense.shape.axes().subspan(1)).Batched(to.size),
               .type = from.dense.type,
-              .data = from.dense.As<float>() + begin * example,
+              .data = from.dense.As<char>() + begin * from.dense.Bytes() / from.size,
               .layout = from.dense.layout};
+  if (from.dense.type != DType::kU8) return;
+  to.scales = from.scales;
+  TakeElements(from.crops, begin, end, to.crops);
 }
 
 void PartRows::Weigh(const ParamLayout& layout, float fraction, Gradients& part) {

@@ -35,6 +35,25 @@ struct Labels {
   SparseRows sets = {};
 };
 
+/// How stored numbers become input, for all or by channel, the first axis of an example: stored *
+/// factor + offset.
+struct ChannelScales {
+  int64_t channels = 1;
+  /// [3, channels]: factors, offsets, and the input that black is, which surrounds an image.
+  const float* values = nullptr;
+};
+
+/// The part of an image that takes its place, stretched to its size. It may lie partly outside.
+struct ImageCrop {
+  int32_t top = 0;
+  int32_t left = 0;
+  int32_t height = 0;
+  int32_t width = 0;
+  int32_t mirrored = 0;  ///< 1: of the image mirrored left to right.
+
+  bool operator==(const ImageCrop&) const = default;
+};
+
 class Batch {
  public:
   int64_t size = 0;  ///< Examples in this batch.
@@ -43,9 +62,12 @@ class Batch {
   int64_t epoch = 0;
   std::vector<int64_t> examples;  ///< Ids of the examples in the data set.
 
-  /// Dense input [size, axes...] in plain layout, f32; null data when the input is sparse.
+  /// Dense input [size, axes...] in plain layout; null data when the input is sparse. f32, or u8:
+  /// bytes as stored, which `scales` and `crops` make input (kernels/normalize.h).
   Tensor dense;
-  SparseStorage sparse;  ///< Sparse input, one row per example.
+  std::vector<float> scales;     ///< Of bytes: ChannelScales::values.
+  std::vector<ImageCrop> crops;  ///< Of bytes: of each image, or empty.
+  SparseStorage sparse;          ///< Sparse input, one row per example.
   bool is_sparse = false;
 
   std::vector<int32_t> classes;  ///< One class per example, or empty.
@@ -63,10 +85,10 @@ class Batch {
   }
 
   /// Makes `dense` a tensor of [size, axes...] in this batch's storage, which only grows.
-  void ResizeDense(const Shape& example) {
-    const int64_t bytes = size * example.Count() * SizeOf(DType::kF32);
-    if (storage_.bytes() < bytes) storage_ = Buffer(Cpu(), bytes);
-    dense = {.shape = example.Batched(size), .type = DType::kF32, .data = storage_.data()};
+  void ResizeDense(const Shape& example, DType type = DType::kF32) {
+    dense = {.shape = example.Batched(size), .type = type};
+    if (storage_.bytes() < dense.Bytes()) storage_ = Buffer(Cpu(), dense.Bytes());
+    dense.data = storage_.data();
   }
 
  private:

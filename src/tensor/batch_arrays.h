@@ -15,6 +15,8 @@ class BatchArrays {
   explicit BatchArrays(const Target& target)
       : target_(target),
         dense_copy_(target),
+        scales_copy_(target),
+        crops_copy_(target),
         sparse_copy_(target),
         classes_copy_(target),
         sets_copy_(target),
@@ -25,6 +27,7 @@ class BatchArrays {
   void Take(const Batch& batch) {
     dense_ = batch.dense;
     dense_.data = dense_copy_.Of(dense_.As<char>(), dense_.Bytes());
+    if (dense_.type == DType::kU8) TakeScales(batch);
     sparse_ = sparse_copy_.Of(batch.sparse);
     if (batch.classes.empty())
       labels_ = {.sets = sets_copy_.Of(batch.labels)};
@@ -40,6 +43,9 @@ class BatchArrays {
   void Join(Stream& stream) const { stream.Await(there_); }
 
   const Tensor& dense() const { return dense_; }
+  /// Of dense bytes.
+  const ChannelScales& scales() const { return scales_; }
+  const ImageCrop* crops() const { return crops_; }  ///< Null: whole images.
   const SparseRows& sparse() const { return sparse_; }
   const Labels& labels() const { return labels_; }
   const int64_t* examples() const { return examples_; }  ///< Null: not known.
@@ -76,13 +82,26 @@ class BatchArrays {
     ArrayCopy offsets, ids, values;
   };
 
+  /// Scales are those of the data: they stay.
+  void TakeScales(const Batch& batch) {
+    if (given_scales_ != batch.scales) {
+      given_scales_ = batch.scales;
+      scales_ = {.channels = std::ssize(given_scales_) / 3,
+                 .values = scales_copy_.Of(given_scales_)};
+    }
+    crops_ = batch.crops.empty() ? nullptr : crops_copy_.Of(batch.crops);
+  }
+
   Target target_;
   std::shared_ptr<Event> there_;  // after Send
   Tensor dense_;
+  std::vector<float> given_scales_;
+  ChannelScales scales_;
+  const ImageCrop* crops_ = nullptr;
   SparseRows sparse_;
   Labels labels_;
   const int64_t* examples_ = nullptr;
-  ArrayCopy dense_copy_;
+  ArrayCopy dense_copy_, scales_copy_, crops_copy_;
   SparseCopy sparse_copy_;
   ArrayCopy classes_copy_;
   SparseCopy sets_copy_;

@@ -19,6 +19,7 @@ struct DeviceCounts {
   int64_t events = 0;           ///< That are made.
   int64_t host_reads = 0;       ///< Copies to the host.
   int64_t pageable_copies = 0;  ///< To or from host memory that is not of Device::staging().
+  int64_t bytes_sent = 0;       ///< Copied to it from the host.
 
   bool operator==(const DeviceCounts&) const = default;
 };

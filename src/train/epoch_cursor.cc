@@ -96,6 +96,7 @@ const Batch& EpochCursor::Read(int64_t step) {
         Prefetch::Settings{.steps = plan_->Steps(),
                            .seed = job_.seed(),
                            .epoch = position.epoch,
+                           .as_stored = as_stored,
                            .threads = threads_});
   if (ahead_) return *ahead_->Next();
   Read(plan_->Part(step), batch_);
@@ -103,7 +104,9 @@ const Batch& EpochCursor::Read(int64_t step) {
 }
 
 void EpochCursor::Read(std::span<const int64_t> examples, Batch& batch) const {
-  data_.Read({.examples = examples, .seed = job_.seed(), .epoch = position.epoch}, batch);
+  data_.Read(
+      {.examples = examples, .seed = job_.seed(), .epoch = position.epoch, .as_stored = as_stored},
+      batch);
 }
 
 double EpochCursor::EpochsAt(int64_t step) const {

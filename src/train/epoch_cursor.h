@@ -44,7 +44,8 @@ class EpochCursor {
   /// A sentence for the user if an epoch has too little work for all replicas, or "".
   std::string Note() const;
 
-  Position position;  ///< Progress of all ranks together; counts steps of teams.
+  Position position;       ///< Progress of all ranks together; counts steps of teams.
+  bool as_stored = false;  ///< ReadRequest::as_stored of all it reads; set it before the first.
 
   int64_t epochs() const { return job_.train.Int("epochs"); }
   /// Steps of one rank in a whole epoch if all ranks were in step.

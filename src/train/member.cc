@@ -72,6 +72,7 @@ void Member::Begin(const SurvivorState* survivor) {
                                 .steps_per_epoch = cursor_.StepsPerEpoch(),
                                 .class_weights = context_.class_weights,
                                 .shared = &context_.shared});
+  cursor_.as_stored = TakeStored(replica_->devices());
   replica_->RequireTraining(cursor_.StepExamples(), cursor_.RestOfEpoch());
   const std::optional<RecoveryPlan> recovery = PlanRecovery(world_, survivor);
   if (!leads()) log_.emplace(world_, context_.folder, threads_.threads);

@@ -216,7 +216,7 @@ class Evaluation {
   void Read(int64_t begin, Batch& batch) const {
     std::vector<int64_t> examples(static_cast<size_t>(std::min(chunk_, reader_.Size() - begin)));
     std::iota(examples.begin(), examples.end(), begin);
-    reader_.Read({.examples = examples}, batch);
+    reader_.Read({.examples = examples, .as_stored = !device().IsHost()}, batch);
   }
 
   Plans Compile(int64_t size) const {

@@ -171,6 +171,10 @@ Device& ValuesDevice(const Job& job, const Devices& devices, const ParamLayout& 
   return there ? *devices.all()[0] : Cpu();
 }
 
+bool TakeStored(const Devices& devices) {
+  return !std::ranges::all_of(devices.all(), &Device::IsHost);
+}
+
 Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setting)
     : job_(job),
       world_(setting.world.Duplicate()),

@@ -50,6 +50,10 @@ DeviceShares SharesOf(const Job& job, int workers);
 /// CPU.
 Device& ValuesDevice(const Job& job, const Devices& devices, const ParamLayout& layout);
 
+/// Whether these devices take batches as they are stored (ReadRequest::as_stored): all but the CPU
+/// alone, whose input is made as it is read.
+bool TakeStored(const Devices& devices);
+
 /// A replica's place among the others.
 struct ReplicaPlace {
   Communicator world;    ///< All replicas.

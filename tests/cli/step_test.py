@@ -65,7 +65,7 @@ class StepTest(ProgramTest):
     def test_on_a_device_of_its_own(self):
         (_, here), (_, there) = self.events(), self.events("--set", "node.devices=emulated:0")
         self.assertEqual(there["device"], "emulated:0")
-        own = {"copy", "step loss"}  # the batch goes there, its loss comes back
+        own = {"copy", "normalize", "step loss"}  # the batch goes there in bytes, its loss comes back
         kernels = [[(call["layer"], call["operation"], call["kernel"]) for call in step["calls"] if call["operation"] not in own and call["pass"] != "update"]
                    for step in (here, there)]
         self.assertEqual(*kernels)
@@ -75,6 +75,9 @@ class StepTest(ProgramTest):
             self.assertAlmostEqual(there["totals"]["update"][number], here["totals"]["update"][number])
         self.assertEqual(own & {call["operation"] for call in there["calls"]}, own)
         self.assertFalse(own & {call["operation"] for call in here["calls"]})
+        bytes = {call["operation"]: call["bytes"] for call in there["calls"]}
+        self.assertEqual(bytes["normalize"], 32 * 784 * (1 + 4))
+        self.assertEqual(bytes["copy"], 2 * (32 * (784 + 4 + 8) + 3 * 4))  # read and written: images, classes, numbers; scales
 
     def test_in_bf16_the_weights_are_copied(self):
         _, step = self.events("--precision", "bf16")

@@ -8,6 +8,10 @@
 
 #include "base/check.h"
 #include "data/memory_reader.h"
+#include "kernels/normalize.h"
+#include "tensor/batch_arrays.h"
+#include "tensor/emulated.h"
+#include "tensor/support/arrays.h"
 
 namespace yoke::augment_test {
 
@@ -125,6 +129,36 @@ TEST(Augment, ResizedCropsDependOnSeedEpochAndExampleOnly) {
   const auto all = Read(*reader, {0, 1, 2, 3, 4, 5, 6, 7}, 5, 2);
   EXPECT_EQ(Slice(Read(*reader, {6, 3}, 5, 2), 1), Slice(all, 3));
   EXPECT_NE(Read(*reader, {0, 1, 2, 3, 4, 5, 6, 7}, 6, 2), all);
+}
+
+/// What Read returns, of bytes that become floats on the device.
+std::vector<float> ReadOn(Device& device, const Reader& reader, std::vector<int64_t> examples) {
+  Batch batch;
+  reader.Read({.examples = examples, .seed = 1, .as_stored = true}, batch);
+  EXPECT_EQ(batch.dense.type, DType::kU8);
+  const Target target = {.device = &device, .stream = &device.stream()};
+  BatchArrays arrays(target);
+  arrays.Take(batch);
+  const Buffer input(device, batch.dense.Count() * SizeOf(DType::kF32));
+  MakeNormalize(target)->Forward({.stored = arrays.dense(),
+                                  .input = {.shape = batch.dense.shape, .data = input.data()},
+                                  .scales = arrays.scales(),
+                                  .crops = arrays.crops()});
+  device.stream().Wait();
+  return ValuesOf(AllOf<float>(input));
+}
+
+TEST(Augment, OnADeviceOfItsOwnAsHere) {
+  const auto device = NewEmulatedDevice(0, {});
+  const std::vector<int64_t> examples = {5, 0, 3, 1};
+  const Normalization normalization = {.scale = 1.0 / 255, .mean = {.1, .2}, .deviation = {2, 3}};
+  for (const Table& table : {Table{}, Table{{"flip", true}}, Table{{"flip", true}, {"crop", 2}},
+                             Table{{"flip", true}, {"resized_crop", 0.08}}}) {
+    const std::shared_ptr<const Reader> images = Images(8, normalization);
+    const auto reader = Augment(Subset(images, {7, 6, 5, 4, 3, 2, 1, 0}), table);
+    EXPECT_EQ(ReadOn(*device, *reader, examples), Read(*reader, examples));
+  }
+  EXPECT_EQ(ReadOn(*device, *Images(8), examples), Read(*Images(8), examples));
 }
 
 TEST(Augment, RefusesWhatItDoesNotKnow) {

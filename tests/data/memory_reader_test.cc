@@ -47,6 +47,20 @@ TEST(MemoryReader, NormalizesByChannel) {
   EXPECT_THAT(Values(batch), ElementsAre(-0.5, -0.25, -0.25, -0.125));
 }
 
+TEST(MemoryReader, LeavesBytesAsStoredIfAsked) {
+  const MemoryReader reader = Images({.scale = 0.5, .mean = {1, 2}, .deviation = {2, 4}});
+  Batch batch;
+  const std::vector<int64_t> examples = {1};
+  reader.Read({.examples = examples, .as_stored = true}, batch);
+  ASSERT_EQ(batch.dense.type, DType::kU8);
+  const auto* bytes = batch.dense.As<uint8_t>();
+  EXPECT_THAT(std::vector<int>(bytes, bytes + 4), ElementsAre(4, 5, 6, 7));
+  EXPECT_THAT(batch.scales, ElementsAre(0.25, 0.125, -0.5, -0.5, -0.5, -0.5));
+  EXPECT_TRUE(batch.crops.empty());
+  reader.Read({.examples = examples}, batch);
+  EXPECT_THAT(Values(batch), ElementsAre(0.5, 0.75, 0.25, 0.375));
+}
+
 TEST(MemoryReader, NormalizesVectorsByFeature) {
   MemoryData data;
   data.size = 1;
@@ -57,7 +71,7 @@ TEST(MemoryReader, NormalizesVectorsByFeature) {
                             std::move(data));
   Batch batch;
   const std::vector<int64_t> examples = {0};
-  reader.Read({.examples = examples}, batch);
+  reader.Read({.examples = examples, .as_stored = true}, batch);  // not stored in bytes
   EXPECT_THAT(Values(batch), ElementsAre(0, 0.5, 0.5));
   EXPECT_TRUE(batch.classes.empty());
 }

@@ -18,6 +18,20 @@ TEST(TakeSubBatch, OfDenseRowsIsAWindow) {
   EXPECT_EQ(share.classes, (std::vector<int32_t>{batch.classes[2], batch.classes[3]}));
 }
 
+TEST(TakeSubBatch, OfBytesTakesScalesAndCropsAlong) {
+  Batch batch;
+  batch.size = 3;
+  batch.ResizeDense({1, 2, 2}, DType::kU8);
+  batch.scales = {0.5, 1, 0};
+  for (int32_t top : {0, 1, 2}) batch.crops.push_back({.top = top, .height = 2, .width = 2});
+  Batch share;
+  TakeSubBatch(batch, 1, 3, share);
+  EXPECT_EQ(share.dense.type, DType::kU8);
+  EXPECT_EQ(share.dense.As<uint8_t>(), batch.dense.As<uint8_t>() + 4);
+  EXPECT_EQ(share.scales, batch.scales);
+  EXPECT_EQ(share.crops, (std::vector<ImageCrop>{batch.crops[1], batch.crops[2]}));
+}
+
 TEST(TakeSubBatch, OfSparseRowsAndLabelsCountsOffsetsFromZero) {
   Batch batch;
   batch.size = 3;

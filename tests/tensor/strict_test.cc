@@ -36,9 +36,9 @@ TEST_F(StrictTest, StagingIsNeitherTheDevicesMemoryNorPageable) {
   EXPECT_TRUE(device_.staging().IsHost());
   const auto stream = device_.NewStream();
   stream->Copy(there.data(), here.data(), 64);
-  EXPECT_EQ(Of("Copy"), DeviceCounts());
+  EXPECT_EQ(Of("Copy"), DeviceCounts{.bytes_sent = 64});
   stream->Copy(here.As<char>() + 32, there.As<char>() + 32, 32);
-  EXPECT_EQ(Of("Copy"), DeviceCounts{.host_reads = 1});
+  EXPECT_EQ(Of("Copy"), (DeviceCounts{.host_reads = 1, .bytes_sent = 64}));
   stream->Wait();
 }
 
@@ -48,9 +48,9 @@ TEST_F(StrictTest, OtherHostMemoryIsPageable) {
   const auto stream = device_.NewStream();
   stream->Copy(first.data(), host.data(), 64);
   stream->Copy(second.data(), first.data(), 64);
-  EXPECT_EQ(Of("Copy"), DeviceCounts{.pageable_copies = 1});
+  EXPECT_EQ(Of("Copy"), (DeviceCounts{.pageable_copies = 1, .bytes_sent = 64}));
   stream->Copy(host.data(), second.data(), 64);
-  EXPECT_EQ(Of("Copy"), (DeviceCounts{.host_reads = 1, .pageable_copies = 2}));
+  EXPECT_EQ(Of("Copy"), (DeviceCounts{.host_reads = 1, .pageable_copies = 2, .bytes_sent = 64}));
   stream->Wait();
 }
 

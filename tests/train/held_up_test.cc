@@ -129,7 +129,7 @@ class Batches {
       std::vector<int64_t> examples(kBatch);
       for (int64_t i = 0; i < kBatch; ++i)
         examples[i] = (rank + 4 * number + 3 * i) % reader.Size();
-      reader.Read({.examples = examples}, batches_[number]);
+      reader.Read({.examples = examples, .as_stored = true}, batches_[number]);
     }
   }
   const Batch& Of(int64_t step) const { return batches_[step % 4]; }
@@ -285,6 +285,11 @@ TEST_P(HeldUp, InWarmStepsByWhatTheTableSays) {
     for (const auto& [name, kind] : kKinds)
       EXPECT_LE(counts.*kind, most.*kind) << name << " by " << cause;
   }
+}
+
+TEST(Sent, ImagesCrossAsBytes) {
+  constexpr int64_t kExample = 28 * 28 + sizeof(int32_t) + sizeof(int64_t);  // class, number
+  EXPECT_EQ(Counted({"", kSmall})["gradient"].bytes_sent, kSteps * kBatch * kExample);
 }
 
 INSTANTIATE_TEST_SUITE_P(OnTheDevice, HeldUp, testing::ValuesIn(OnTheDevice()),

@@ -24,13 +24,13 @@ constexpr size_t kFilesAtOnce = 512;
 constexpr size_t kBytesAtOnce = 64 << 20;
 
 // The size of all images: set by the job or a checkpoint, or that of the first image.
-struct Target {
+struct CommonSize {
   int channels = 3;
   std::optional<ImageSize> size;
   bool stretch = false;  // whether images of another size are resized or refused
 };
 
-Target MakeTarget(const Options& options, const DataInfo* like) {
+CommonSize FindCommonSize(const Options& options, const DataInfo* like) {
   if (like) {
     const Shape& input = like->input;
     Require(input.rank() == 3 && (input[0] == 1 || input[0] == 3),
@@ -45,7 +45,7 @@ Target MakeTarget(const Options& options, const DataInfo* like) {
   return {channels, ImageSize{sides[0], sides[1]}, true};
 }
 
-Image Decode(const ImageFile& file, const Target& target) {
+Image Decode(const ImageFile& file, const CommonSize& target) {
   const DecodeRequest request = {.channels = target.channels,
                                  .at_least = target.stretch ? *target.size : ImageSize{}};
   Image image = DecodeImage(file.bytes, file.name, request);
@@ -72,7 +72,7 @@ void Reorder(uint8_t* blocks, size_t size, std::vector<int64_t> order) {
 class Loader {
  public:
   Loader(const Options& options, const ReadFiles& files)
-      : files_(&files), target_(MakeTarget(options, files.like)), classes_(files.like) {}
+      : files_(&files), target_(FindCommonSize(options, files.like)), classes_(files.like) {}
 
   void ReadTraining(const std::vector<std::string>& paths, MemoryData& data) {
     if (paths.empty()) return;
@@ -170,7 +170,7 @@ class Loader {
   }
 
   const ReadFiles* files_;
-  Target target_;
+  CommonSize target_;
   ClassLabels classes_;
   bool labelled_ = true;
   std::vector<ImageFile> waiting_;  // read, not yet decoded

@@ -47,9 +47,11 @@ class CountingDevice::Ledger {
     const std::lock_guard lock(mutex_);
     ++Of("Record").events;
   }
-  void CountCopy(const void* to, const void* from) {
+  void CountCopy(const void* to, const void* from, int64_t bytes) {
     const std::lock_guard lock(mutex_);
-    if (device_.Contain(from) && !device_.Contain(to)) ++Of("Copy").host_reads;
+    const bool was_there = device_.Contain(from), is_there = device_.Contain(to);
+    if (was_there && !is_there) ++Of("Copy").host_reads;
+    if (is_there && !was_there) Of("Copy").bytes_sent += bytes;
     if (IsPageable(from) || IsPageable(to)) ++Of("Copy").pageable_copies;
   }
   void AddStaging(const void* memory, int64_t bytes) {
@@ -123,7 +125,7 @@ class CountingDevice::CountedStream : public Stream {
   CountedStream(std::unique_ptr<Stream> inner, std::shared_ptr<Ledger> ledger)
       : inner_(std::move(inner)), ledger_(std::move(ledger)) {}
   void Copy(void* to, const void* from, int64_t bytes) override {
-    if (bytes > 0) ledger_->CountCopy(to, from);
+    if (bytes > 0) ledger_->CountCopy(to, from, bytes);
     inner_->Copy(to, from, bytes);
   }
   void Clear(void* memory, int64_t bytes) override { inner_->Clear(memory, bytes); }
