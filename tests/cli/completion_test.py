@@ -18,7 +18,7 @@ class CompletionTest(ProgramTest):
     def test_bash(self):
         self.assertEqual(self.completed("yoke", "pre"), ["predict"])
         self.assertIn("--time-limit", self.completed("yoke", "train", "--t"))
-        self.assertEqual(self.completed("yoke", "train", "--set", "train.early"), ["train.early_stopping="])
+        self.assertIn("train.early_stopping.patience=", self.completed("yoke", "train", "--set", "train.early"))
         self.assertEqual(self.completed("yoke", "train", "ti"), ["tiny.toml"])
 
     def test_every_command_is_known(self):

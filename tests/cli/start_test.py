@@ -4,7 +4,7 @@ import unittest
 
 from program import TINY, ProgramTest
 
-CSV = "[data]\nformat = \"csv\"\ntrain = \"%s\"\nlabel = \"y\"\n[model]\n%s\n[train]\nepochs = 1\nbatch = 8\nlearning_rate = %s\n[node]\nthreads = 1\n"
+CSV = "[data]\nformat = \"csv\"\ntrain = \"%s\"\nheader = \"yes\"\n[model]\n%s\n[train]\nepochs = 1\nbatch = 8\nlearning_rate = %s\n[node]\nthreads = 1\n"
 STILL = "1e-15"  # no weight changes
 
 
@@ -70,7 +70,7 @@ class StartTest(ProgramTest):
 
     def test_mistakes(self):
         for model, said in (('start = "nowhere"', "there is no checkpoint"), ('name = "mlp"\nreplace_head = true', "needs model.start"),
-                            ('name = "mlp"\nwidths = [8]\nstart = "r"', "'linear1.weight' is 16x784"), ('name = "lenet"\nstart = "r"', "linear2"),
+                            ('name = "mlp"\nwidths = [8]\nstart = "r"', "'linear1.weight' is 16x784"), ('name = "lenet"\nstart = "r"', "500x800 in this model"),
                             ('file = "m.onnx"\nstart = "r"', "both 'start' and 'file'")):
             self.write("new.toml", TINY.replace('name = "mlp"\nwidths = [16]', model))
             result = self.yoke("train", "new.toml", "--run", "n")

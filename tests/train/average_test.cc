@@ -43,7 +43,7 @@ Overrides OneStep(const Overrides& more) {
 }
 
 TEST_F(Average, IsBetweenTheOldWeightsAndTheNew) {
-  for (const char* device : {"cpu", "emulated"}) {
+  for (const char* device : {"cpu", "emulated:0"}) {
     const std::string name = device;
     Begin(name + "0", OneStep({{"train.learning_rate", "1e-30"}, {"node.devices", device}}));
     Begin(name + "1", OneStep({{"node.devices", device}}));

@@ -68,7 +68,7 @@ TEST_F(LossSettings, Mistakes) {
   EXPECT_THAT(Refusal({{"train.class_weights", "{ cat = 2 }"}}), HasSubstr("unknown class 'cat'"));
   EXPECT_THAT(Refusal({{"train.class_weights", "even"}}), HasSubstr("balanced"));
   EXPECT_THAT(Refusal({{"train.label_smoothing", "1.0"}}), HasSubstr("label_smoothing"));
-  EXPECT_THAT(Refusal({{"train.label_smoothing", "0.1"}, {"node.devices", "emulated"}}),
+  EXPECT_THAT(Refusal({{"train.label_smoothing", "0.1"}, {"node.devices", "emulated:0"}}),
               HasSubstr("it smooths labels or weighs classes"));
 }
 

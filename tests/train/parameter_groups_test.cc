@@ -72,14 +72,14 @@ TEST_F(ParameterGroups, FreezeWithEveryRuleExecutorAndStrategy) {
     Begin(entry.name, Frozen({{"cluster.replicas", "2"}, {"cluster.strategy", entry.name}}));
     ExpectFrozen(entry.name);
   }
-  Begin("device", Frozen({{"node.devices", "emulated"}, {"train.clip_norm", "0.1"}}));
+  Begin("device", Frozen({{"node.devices", "emulated:0"}, {"train.clip_norm", "0.1"}}));
   ExpectFrozen("device");
 }
 
 TEST_F(ParameterGroups, FrozenGradientsDoNotCountForClipping) {
   const Overrides frozen = Frozen({{"train.clip_norm", "1e-3"}});
   Begin("a", frozen);
-  Begin("b", Frozen({{"train.clip_norm", "1e-3"}, {"node.devices", "emulated"}}));
+  Begin("b", Frozen({{"train.clip_norm", "1e-3"}, {"node.devices", "emulated:0"}}));
   Begin("c", Frozen({{"train.clip_norm", "1e-3"}, {"train.freeze", ""}}));
   EXPECT_NE(Tensor("a", "linear2.weight"), Tensor("c", "linear2.weight"));
   const std::vector<float> a = Tensor("a", "linear2.weight"), b = Tensor("b", "linear2.weight");
