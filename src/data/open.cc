@@ -277,7 +277,9 @@ DataSets OpenFiles(const Request& request, const ReadFiles& files, uint64_t seed
     ReadFiles again = files;
     again.rescaling = needed;
     if (!loaded.info.encodings.empty()) again.like = &loaded.info;
-    return OpenFiles(request, again, seed);
+    DataSets rescaled = OpenFiles(request, again, seed);
+    rescaled.notes = std::move(sets.notes);
+    return rescaled;
   }
   all->SetNormalization(normalization);
   if (loaded.info.regression) all->MeasureTargets(split.train);

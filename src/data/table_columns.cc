@@ -9,7 +9,6 @@
 #include <numeric>
 
 #include "base/utf8.h"
-#include "data/text.h"
 
 namespace yoke {
 namespace {
@@ -117,8 +116,6 @@ std::string TableColumns::Put(std::string_view cell, int64_t index, float* row) 
   std::string problem;
   if (!column.forced && ReadNumber(cell, column, *to, problem)) {
     column.kind = Kind::kNumber;
-    column.sum += *to;
-    ++column.numbers;
     return problem;
   }
   if (IsMissing(cell) && fills_) {
@@ -188,15 +185,24 @@ float TableColumns::Fill(const Column& column) const {
   return static_cast<float>(column.encoding.fill);
 }
 
-// Of a column of numbers, or of missing cells alone.
-void TableColumns::EndColumn(Column& column) {
-  column.kind = Kind::kNumber;
-  column.encoding.fill = column.numbers > 0 ? column.sum / static_cast<double>(column.numbers) : 0;
-  column.encoding.indicator = column.numbers > 0 && column.missing > 0;
+// Of columns of numbers, or of missing cells alone.
+void TableColumns::SetMeans(int64_t rows, const float* raw) {
+  std::vector<double> sums(columns_.size());
+  for (int64_t r = 0; r < rows; ++r, raw += size())
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] += std::isnan(raw[i]) ? 0.0F : raw[i];
+  for (size_t i = 0; i < sums.size(); ++i) {
+    Column& column = columns_[i];
+    if (column.kind == Kind::kText) continue;
+    const int64_t numbers = rows - column.missing;
+    column.encoding.fill = numbers > 0 ? sums[i] / static_cast<double>(numbers) : 0;
+    column.encoding.indicator = numbers > 0 && column.missing > 0;
+    column.kind = Kind::kNumber;
+  }
 }
 
 void TableColumns::Finish(int64_t rows, int64_t memory_limit, GrowingArray<float>& floats) {
   if (!learning_) return;
+  SetMeans(rows, floats.data());
   std::vector<std::vector<int32_t>> ranks(columns_.size());
   bool expands = false;
   for (size_t i = 0; i < columns_.size(); ++i) {
@@ -204,8 +210,6 @@ void TableColumns::Finish(int64_t rows, int64_t memory_limit, GrowingArray<float
     if (column.kind == Kind::kText) {
       SortCategories(column.encoding.categories, ranks[i]);
       for (auto& [name, id] : column.ids) id = ranks[i][static_cast<size_t>(id)];
-    } else {
-      EndColumn(column);
     }
     expands = expands || column.kind == Kind::kText || column.missing > 0;
   }

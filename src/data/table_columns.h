@@ -11,6 +11,7 @@
 
 #include "data/reader.h"
 #include "data/storage.h"
+#include "data/text.h"
 
 namespace yoke {
 
@@ -42,6 +43,14 @@ class TableColumns {
   int64_t size() const { return static_cast<int64_t>(columns_.size()); }
   /// Numbers that a row takes: one a column while learning, then the features.
   int64_t Width() const { return learning_ ? size() : features_; }
+  /// Writes a plain number to its row; false: Put must judge the cell.
+  bool PutNumber(std::string_view cell, int64_t column, float* row) const {
+    const Column& its = At(column);
+    if (its.kind != Kind::kNumber || !rescaling_.origin.empty()) return false;
+    const char* begin = cell.data();
+    const char* const end = begin + cell.size();
+    return ScanFloat(begin, end, row[learning_ ? column : its.feature]) && begin == end;
+  }
   /// Writes a cell to its row, which is zero. Returns what is wrong with the cell, or "".
   std::string Put(std::string_view cell, int64_t column, float* row);
   /// Ends learning: `rows` rows of floats become features.
@@ -60,11 +69,10 @@ class TableColumns {
   struct Column {
     Kind kind = Kind::kUnknown;
     bool forced = false;  // to be text
+    int64_t feature = 0;  // its first
+    int64_t missing = 0;
     ColumnEncoding encoding = {};
     std::unordered_map<std::string, int32_t, TextHash, std::equal_to<>> ids = {};  // of texts
-    double sum = 0;
-    int64_t numbers = 0, missing = 0;
-    int64_t feature = 0;  // its first
   };
 
   const Column& At(int64_t column) const { return columns_[static_cast<size_t>(column)]; }
@@ -74,7 +82,7 @@ class TableColumns {
   void PutMissing(Column& column, float* to);
   std::string StartText(std::string_view cell, Column& column) const;
   float Fill(const Column& column) const;
-  static void EndColumn(Column& column);
+  void SetMeans(int64_t rows, const float* raw);
   void Place();
   void Expand(const float* raw, float* row) const;
 

@@ -97,6 +97,7 @@ TEST_F(Open, ScalesInDoubleWhatF32CannotTellApart) {
   const uint32_t before = FlushDenormals();  // as the program does
   const DataSets data = OpenData(section, 1);
   ComputeAs(before);
+  EXPECT_THAT(data.notes, ElementsAre("label: 2 classes"));
   for (int64_t column = 0; column < 5; ++column) ExpectStandard(*data.train, column);
   for (int64_t column = 5; column < 7; ++column)
     for (const float x : Column(*data.train, column)) EXPECT_NEAR(x, 0, 1e-6);

@@ -266,7 +266,7 @@ class CsvLoader {
     float* const row = data.floats.Extend(features_.Width());
     for (int64_t i = 0; i < columns_; ++i) {
       const int64_t feature = match_.feature[static_cast<size_t>(i)];
-      if (feature < 0) continue;
+      if (feature < 0 || features_.PutNumber(cells[static_cast<size_t>(i)], feature, row)) continue;
       const std::string problem = features_.Put(cells[static_cast<size_t>(i)], feature, row);
       if (!problem.empty()) lines.Fail("{}: {}", NameOf(i), problem);
     }
