@@ -2,9 +2,8 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "cli/command.h"
-#include "cli/model_file.h"
+#include "cli/model_data.h"
 #include "kernels/threads.h"
-#include "train/collapse.h"
 #include "train/number_format.h"
 
 namespace yoke {
@@ -29,11 +28,7 @@ class EvalCommand : public Command {
     const int threads = search_.threads > 0 ? search_.threads : model.job().Threads();
     SetKernelThreads(threads);
     const PlacedValues values(model);
-    const EvaluateRequest request = {.graph = model.graph(),
-                                     .params = values.params(),
-                                     .arithmetic = ArithmeticOf(model.job()),
-                                     .reference_kernels = model.job().ReferenceKernels(),
-                                     .threads = threads};
+    const EvaluateRequest request = EvaluationOf(model, values, threads);
     const double began = Now();
     if (const auto tables = TablesFor(model, *reader, search_, /*aside=*/false, out)) {
       const double built = Now() - began;
@@ -41,11 +36,7 @@ class EvalCommand : public Command {
       return 0;
     }
     const Metrics metrics = Evaluate(*reader, request);
-    const double loss = MetricOf(metrics, "loss");
-    Require(IsPossibleLoss(loss),
-            "{}: the loss of these data is {:.4g}, which is impossible: the weights are ruined, or "
-            "the data are not of the kind that they were trained on",
-            model.folder(), loss);
+    RequirePossible(metrics, model);
     Print(metrics, *reader, Now() - began, out);
     return 0;
   }

@@ -15,6 +15,7 @@
 #include "strategy/strategy.h"
 #include "tensor/devices.h"
 #include "train/job/keys.h"
+#include "train/job/table_job.h"
 #include "train/job/values.h"
 
 namespace yoke {
@@ -312,8 +313,14 @@ Job LoadJob(const std::string& path, const Overrides& overrides,
           "info {}` shows it)",
           path, path, path);
   const std::filesystem::path file = std::filesystem::absolute(path);
-  const Value root = WithOverrides(ReadToml(path), overrides);
-  Job job = MakeJob(root, file.stem(), file.parent_path());
+  return JobOfTable(ReadToml(path), {.name = file.stem(), .folder = file.parent_path()}, overrides,
+                    open);
+}
+
+Job JobOfTable(Value root, const TableOrigin& origin, const Overrides& overrides,
+               const std::vector<std::string>& open) {
+  root = WithOverrides(std::move(root), overrides);
+  Job job = MakeJob(root, origin.name, origin.folder);
   for (const std::string& key : open)
     if (!FindKey(root, key) && FindKey(job.resolved, key)) job.open.push_back(key);
   return job;
