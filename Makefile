@@ -8,16 +8,17 @@ YOKE_DATA ?= $(realpath ../shared/data)
 ifneq ($(YOKE_DATA),)
   export YOKE_DATA
 endif
+YOKE_VENV = $(or $(YOKE_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/yoke)/venv-python
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell tools/cores)
 cpp_files = git ls-files '*.cc' '*.h'
 
-.PHONY: help setup build demo test test-all build-tests bench bench-slide figures figure format tidy gpu-check install clean
+.PHONY: help setup build demo test test-all build-tests bench bench-slide figures figure format tidy gpu-check install wheel clean
 
 help:  ## this list
 	@grep -E '^[a-z%-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
 setup:  ## install what is missing to build, test and check yoke
-	@tools/setup build test tidy
+	@tools/setup build python test tidy
 
 build: build/release/build.ninja  ## the program build/bin/yoke, optimized; installs what is missing
 	@tools/setup build
@@ -34,7 +35,7 @@ test-all: build-tests  ## every test, at lower instruction sets too, sanitizers 
 	@tools/test_all
 
 build-tests: build/release/build.ninja
-	@tools/setup build test
+	@tools/setup build python test
 	@[ -e build/release/tests ] || cmake --preset release $(CONFIGURE)
 	@cmake --build build/release
 
@@ -65,8 +66,14 @@ tidy:  ## clang-tidy over all of the code
 gpu-check:  ## what yoke can do with this machine's GPU
 	@echo "This version of yoke has no GPU code: there is nothing to check."
 
-install: build/bin/yoke  ## program, pages and examples under PREFIX (default /usr/local)
+install: build  ## program, C library, pages and examples under PREFIX (default /usr/local)
+	@cmake --build build/release --target yoke_library
 	@cmake --install build/release --prefix $(PREFIX)
+
+wheel:  ## a wheel of the Python package in build/wheel
+	@tools/setup build python
+	@$(YOKE_VENV)/bin/python -m pip --quiet wheel . --no-deps --wheel-dir build/wheel
+	@ls build/wheel
 
 clean:  ## remove what was built
 	@rm -rf build

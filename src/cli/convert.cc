@@ -3,6 +3,7 @@
 #include <array>
 #include <filesystem>
 
+#include "api/no_input.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/options.h"

@@ -6,9 +6,8 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "cli/command.h"
-#include "cli/model_file.h"
+#include "cli/model_data.h"
 #include "kernels/threads.h"
-#include "train/collapse.h"
 #include "train/number_format.h"
 
 namespace yoke {
@@ -39,12 +38,8 @@ class EvalCommand : public Command {
     const DataInfo& info = reader->Info();
     const bool classes = !info.multi_label && !info.regression && !info.label_names.empty();
     if (classes && info.outputs <= kMostClasses) confusion.emplace(info.outputs);
-    const EvaluateRequest request = {.graph = model.graph(),
-                                     .params = values.params(),
-                                     .arithmetic = ArithmeticOf(model.job()),
-                                     .reference_kernels = model.job().ReferenceKernels(),
-                                     .threads = threads,
-                                     .confusion = confusion ? &*confusion : nullptr};
+    EvaluateRequest request = EvaluationOf(model, values, threads);
+    if (confusion) request.confusion = &*confusion;
     const double began = Now();
     if (const auto tables = TablesFor(model, *reader, search_, /*aside=*/false, out)) {
       const double built = Now() - began;
@@ -52,11 +47,7 @@ class EvalCommand : public Command {
       return 0;
     }
     const Metrics metrics = Evaluate(*reader, request);
-    const double loss = MetricOf(metrics, "loss");
-    Require(IsPossibleLoss(loss),
-            "{}: the loss of these data is {:.4g}, which is impossible: the weights are ruined, or "
-            "the data are not of the kind that they were trained on",
-            model.folder(), loss);
+    RequirePossible(metrics, model);
     Print(metrics, *reader, confusion ? &*confusion : nullptr, Now() - began, out);
     return 0;
   }

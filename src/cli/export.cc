@@ -3,54 +3,17 @@
 
 #include <filesystem>
 
+#include "api/model_file.h"
+#include "api/no_input.h"
+#include "api/onnx_file.h"
 #include "base/check.h"
 #include "cli/command.h"
-#include "cli/model_file.h"
 #include "cli/word_vectors.h"
 #include "data/writers.h"
-#include "model/onnx/onnx.h"
 #include "train/number_format.h"
 
 namespace yoke {
 namespace {
-
-/// "0.5" or "[0.5, 0.25]".
-std::string ListText(const std::vector<double>& values) {
-  return fmt::format("[{}]", fmt::join(values, ", "));
-}
-
-/// The formula that turns a value of the data into the model's input.
-std::string InputText(const DataInfo& data) {
-  const Normalization& by = data.normalization;
-  constexpr double kBytes = 255;
-  std::string text = "value";
-  if (by.scale == 1 / kBytes)
-    text = "value/255";
-  else if (by.scale != 1)
-    text = fmt::format("value * {}", by.scale);
-  if (!by.mean.empty()) text = fmt::format("({} - mean)", text);
-  if (!by.deviation.empty()) text += "/deviation";
-  return text;
-}
-
-using Metadata = std::vector<std::pair<std::string, std::string>>;
-
-/// Metadata for readers of the file: how input is made from data, and the names of the classes.
-Metadata MetadataOf(const DataInfo& data) {
-  Metadata metadata = {{"input", InputText(data)}};
-  const Normalization& by = data.normalization;
-  if (by.scale != 1) metadata.emplace_back("input_scale", fmt::format("{}", by.scale));
-  if (!by.mean.empty()) metadata.emplace_back("input_mean", ListText(by.mean));
-  if (!by.deviation.empty()) metadata.emplace_back("input_deviation", ListText(by.deviation));
-  if (!data.label_names.empty())
-    metadata.emplace_back(data.regression ? "targets" : "classes",
-                          FormatJson(ListOf(data.label_names)));
-  if (data.regression) {
-    metadata.emplace_back("target_mean", ListText(data.target_mean));
-    metadata.emplace_back("target_deviation", ListText(data.target_deviation));
-  }
-  return metadata;
-}
 
 /// Devices and pipes take ONNX under any name.
 void RequireKnownName(const std::string& file) {
@@ -96,25 +59,18 @@ class ExportCommand : public Command {
 
   int ExportOnnx(const ModelFile& model, Output& out) const {
     const DataInfo& data = model.header().data;
-    const ModelTask task = TaskOf(data);
-    const List layers = ModelLayers(model.job().model(), task);
-    const Metadata metadata = MetadataOf(data);
-    const std::string bytes = WriteOnnx({.layers = layers,
-                                         .task = task,
-                                         .layout = model.graph().layout(),
-                                         .values = model.params().values.Host().data(),
-                                         .metadata = metadata});
+    const std::string bytes = OnnxOf(model), input = InputFormula(data);
     OutputFile file(file_);
     file.Write(bytes);
     file.Commit();
     out.Event("export", {{"checkpoint", model.folder()},
                          {"file", file_},
                          {"bytes", std::ssize(bytes)},
-                         {"input", metadata[0].second},
+                         {"input", input},
                          {"parameters", model.graph().layout().Parameters()}});
     out.Text(fmt::format("{}: {}, input {} [N, {}], which takes {}", file_,
                          Bytes(double(bytes.size())), "`input`", fmt::join(data.input.axes(), ", "),
-                         metadata[0].second));
+                         input));
     return 0;
   }
 

@@ -5,11 +5,12 @@
 #include <filesystem>
 #include <optional>
 
+#include "api/no_input.h"
 #include "base/check.h"
 #include "base/registry.h"
 #include "base/utf8.h"
 #include "cli/command.h"
-#include "cli/model_file.h"
+#include "cli/model_data.h"
 #include "cli/run_options.h"
 #include "cli/step_table.h"
 #include "data/writers.h"

@@ -8,12 +8,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <sstream>
 
 #include "base/check.h"
-#include "base/files.h"
-#include "train/record/run_directory.h"
 
 namespace yoke {
 
@@ -101,16 +98,6 @@ std::vector<std::string> Wrap(const std::string& text, size_t width, size_t inde
       lines.back() += (starts ? "" : " ") + word;
   }
   return lines;
-}
-
-void RequireNoInput(const std::string& path, const std::vector<std::string>& inputs) {
-  std::error_code none;
-  if (!std::filesystem::is_regular_file(path, none)) return;  // OutputFile judges it
-  for (const std::string& input : inputs)                     // by device and number, not by name
-    Require(!std::filesystem::equivalent(path, input, none),
-            "{}: the output would replace the input {}; name another file", path, input);
-  Require(!IsPartOfRun(path), "{}: the output would replace part of a run; name another file",
-          path);
 }
 
 }  // namespace yoke

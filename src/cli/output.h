@@ -1,5 +1,4 @@
-// Output: writes to standard output: lines for people or, under --json, lines for programs. And
-// what other output may not replace.
+// Output: writes to standard output: lines for people or, under --json, lines for programs.
 #pragma once
 
 #include <functional>
@@ -56,9 +55,5 @@ std::vector<std::string> TableLines(const std::vector<std::vector<std::string>>&
 /// Wraps text between words into lines of at most `width` characters; lines after the first start
 /// with `indent` spaces.
 std::vector<std::string> Wrap(const std::string& text, size_t width, size_t indent);
-
-/// Throws UserError if `path` is one of the files that the command reads, under whatever name, or
-/// part of a run.
-void RequireNoInput(const std::string& path, const std::vector<std::string>& inputs);
 
 }  // namespace yoke

@@ -11,6 +11,9 @@
 #include <thread>
 #include <utility>
 
+#include "api/no_input.h"
+#include "api/plan_job.h"
+#include "api/run_job.h"
 #include "base/check.h"
 #include "base/files.h"
 #include "cli/command.h"
@@ -19,9 +22,8 @@
 #include "cli/signals.h"
 #include "comm/launcher.h"
 #include "data/writers.h"
-#include "plan/planner.h"
+#include "plan/plan.h"
 #include "train/number_format.h"
-#include "train/replica.h"
 
 namespace yoke {
 namespace {
@@ -41,35 +43,6 @@ better half goes on. With --cluster the prediction decides. docs/plan.md explain
 
 constexpr size_t kRows = 16;          // of the table
 constexpr double kMostSeconds = 1e6;  // of all trials
-
-/// Empty unless it is known.
-Value Known(double value) { return value > 0 ? Value(value) : Value(); }
-Value Known(const std::optional<double>& value) { return value ? Value(*value) : Value(); }
-
-Table ToTable(const Candidate& one) {
-  Value keys = Table();
-  for (const Override& key : one.keys) keys.Set(key.key, key.value);
-  return {{"name", one.name},
-          {"keys", keys},
-          {"executor", one.executor},
-          {"strategy", one.strategy},
-          {"precision", one.precision},
-          {"seconds_per_update", Known(one.seconds_per_update)},
-          {"updates", Known(one.updates)},
-          {"seconds", Known(one.Seconds())},
-          {"measured", Known(one.measured)},
-          {"trial_loss", Known(one.loss)},
-          {"dropped", one.dropped.empty() ? Value() : Value(one.dropped)}};
-}
-
-/// Refuses what neither a prediction nor trials can decide.
-void RequirePrices(const Job& job) {
-  const size_t devices = DevicesOf(job).all().size();
-  Require(devices == 1 || job.cluster.Int("replicas") == 1,
-          "{}: replicas that train on {} devices each have no predicted time, and there are no "
-          "trials: give each replica one device, or plan for one replica",
-          job.node.Where("devices"), devices);
-}
 
 /// Ends the process half a second after a stop signal, whatever is measured then, and calls
 /// `clean_up` before.
@@ -138,7 +111,6 @@ class PlanCommand : public Command {
     const Job job = LoadJob(job_, keys);
     if (method_.empty()) method_ = job.train.String("planner");
     RequireMethod();
-    if (!cluster && trial_seconds_ == 0) RequirePrices(job);
     std::optional<OutputFile> file;  // refused before anything is measured
     if (!output_.empty() && PrintsForAll()) {
       std::vector<std::string> inputs = InputsOf(job, job_);
@@ -153,24 +125,21 @@ class PlanCommand : public Command {
     RunRequest run;
     run.stop_signal = &signal;
     if (launched) run.launched = &*launched;
-    Choices choices = {.open = OpenKeys(), .models = true, .only = only_, .without = without_};
     std::optional<StopSoon> watch;
     watch.emplace(signal, [&] {
       file.reset();
       std::error_code ignored;
       std::filesystem::remove_all(folder.path(), ignored);
     });
-    const Plan plan = MakePlan({.job = job,
-                                .run = run,
-                                .choices = choices,
-                                .cluster = cluster ? &*cluster : nullptr,
-                                .cluster_name = cluster ? cluster->title : "",
-                                .profile_seconds = ProfileSeconds(),
-                                .trial_seconds = trial_seconds_,
-                                .tunes_momentum = Contains(job.open, "train.momentum"),
-                                .omnivore = method_ == "omnivore",
-                                .folder = folder.path(),
-                                .tell = [&out](const std::string& text) { out.Text(text); }});
+    const Plan plan = PlanJob(job,
+                              {.cluster = cluster ? &*cluster : nullptr,
+                               .only = only_,
+                               .without = without_,
+                               .trial_seconds = trial_seconds_,
+                               .omnivore = method_ == "omnivore",
+                               .folder = folder.path(),
+                               .tell = [&out](const std::string& text) { out.Text(text); }},
+                              run);
     watch.reset();
     if (signal != 0) return 128 + signal;
     if (plan.candidates.empty()) return 0;  // another rank prints
@@ -194,11 +163,6 @@ class PlanCommand : public Command {
             "--without");
   }
 
-  /// For each precision: less where trials are short.
-  double ProfileSeconds() const {
-    return trial_seconds_ > 0 ? std::clamp(trial_seconds_ / 4, 0.5, 3.0) : 3;
-  }
-
   void Tell(const Plan& plan, Output& out) const {
     const auto rows = TableOf(plan, kRows);
     out.Text("");
@@ -210,15 +174,7 @@ class PlanCommand : public Command {
     out.Text("");
     for (const std::string& note : plan.notes) out.Text(note);
     out.Text(fmt::format("planned for {} in {}", plan.machine, Duration(plan.seconds)));
-    List candidates;
-    for (const Candidate& one : plan.candidates) candidates.emplace_back(ToTable(one));
-    out.Event("plan", {{"job", job_},
-                       {"machine", plan.machine},
-                       {"chosen", plan.chosen},
-                       {"noise_scale", Known(plan.noise_scale)},
-                       {"notes", ListOf(plan.notes)},
-                       {"planning_seconds", plan.seconds},
-                       {"candidates", std::move(candidates)}});
+    out.Event("plan", Join({{"job", job_}}, ToTable(plan)));
   }
 
   std::string job_, output_, cluster_, method_;

@@ -1,163 +1,21 @@
 // yoke predict: prints labels for examples, best first.
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 #include <optional>
-#include <span>
 
+#include "api/no_input.h"
+#include "api/predictor.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "cli/command.h"
-#include "cli/model_file.h"
+#include "cli/model_data.h"
 #include "cli/predictions.h"
-#include "data/preprocess.h"
 #include "kernels/threads.h"
-#include "model/ranking.h"
-#include "model/scorer.h"
 #include "train/metrics.h"
 #include "train/number_format.h"
 
 namespace yoke {
 namespace {
-
-/// Examples per batch: enough for full speed, few enough to answer soon and to keep the layers'
-/// outputs below 256 MiB.
-int64_t BatchSize(const Graph& graph, int64_t top) {
-  constexpr int64_t kLargest = 256, kElements = 64 << 20;
-  int64_t elements = 1;
-  for (const LayerInfo& layer : graph.Info()) elements += layer.output.Count();
-  if (IsRanked(graph)) elements -= graph.task().outputs;  // their scores are not stored
-  elements += 2 * top;                                    // ids and scores
-  return std::clamp<int64_t>(kElements / elements, 1, kLargest);
-}
-
-/// Converts scores to probabilities in place: softmax over all labels, or a sigmoid for each.
-void ToProbabilities(std::span<float> scores, bool softmax) {
-  if (!softmax) {
-    for (float& s : scores) s = 1 / (1 + std::exp(-s));
-    return;
-  }
-  const float greatest = *std::max_element(scores.begin(), scores.end());
-  for (float& s : scores) s = std::exp(s - greatest);
-  const float sum = std::accumulate(scores.begin(), scores.end(), 0.0F);
-  for (float& s : scores) s /= sum;
-}
-
-/// A label and its probability.
-struct Guess {
-  int32_t label = 0;
-  float probability = 0;
-};
-
-/// Computes the likeliest labels of a reader's examples, a batch at a time.
-class Predictor {
- public:
-  Predictor(const ModelFile& model, const Reader& reader, int top, const OutputSearch* tables)
-      : model_(model),
-        values_(model),
-        reader_(reader),
-        top_(top),
-        tables_(tables),
-        ranked_(IsRanked(model.graph())) {
-    softmax_ = model.graph().IsSoftmax();
-  }
-
-  /// Reads examples [begin, begin + size) and computes their scores.
-  void Forward(int64_t begin, int64_t size) {
-    std::vector<int64_t> examples(static_cast<size_t>(size));
-    std::iota(examples.begin(), examples.end(), begin);
-    reader_.Read({.examples = examples}, batch_);
-    if (size != compiled_) Compile(compiled_ = size);
-    if (ranked_)
-      ranking_->Forward(batch_, values_.params());
-    else
-      scores_ = scorer_->Forward(batch_, values_.params());
-  }
-
-  /// The likeliest labels of the batch's example `i`, best first; once for each example.
-  std::vector<Guess> Best(int64_t i) { return ranked_ ? Ranked(i) : Sorted(i); }
-
-  /// The numbers predicted for the batch's example `i`, in the unit of the data.
-  std::vector<double> Values(int64_t i) const {
-    const DataInfo& info = model_.header().data;
-    std::vector<double> values;
-    for (const float score : Scores(i)) {
-      const size_t k = values.size();
-      values.push_back(score * ByChannel(info.target_deviation, k, 1) +
-                       ByChannel(info.target_mean, k, 0));
-    }
-    return values;
-  }
-
- private:
-  void Compile(int64_t size) {
-    const DType arithmetic = ArithmeticOf(model_.job());
-    const bool reference = model_.job().ReferenceKernels();
-    if (ranked_)
-      ranking_ = std::make_unique<Ranking>(model_.graph(),
-                                           RankingRequest{.batch = size,
-                                                          .arithmetic = arithmetic,
-                                                          .target = {.reference = reference},
-                                                          .top = top_,
-                                                          .tables = tables_});
-    else
-      scorer_ = std::make_unique<Scorer>(
-          model_.graph(),
-          CompileRequest{.batch = size,
-                         .arithmetic = arithmetic,
-                         .target = {.device = &values_.device(), .reference = reference}});
-  }
-
-  /// `score`: one of the example's that is not finite, if there is one.
-  void RequireFinite(float score, int64_t i) const {
-    Require(std::isfinite(score),
-            "{}: example {} has a score of {}: the weights are ruined, or the data are not of the "
-            "kind that they were trained on",
-            model_.folder(), batch_.examples[i], score);
-  }
-
-  std::span<float> Scores(int64_t i) const {
-    const auto outputs = static_cast<size_t>(reader_.Info().outputs);
-    const std::span<float> scores = scores_.subspan(i * outputs, outputs);
-    const auto bad = std::ranges::find_if(scores, [](float s) { return !std::isfinite(s); });
-    RequireFinite(bad == scores.end() ? 0 : *bad, i);
-    return scores;
-  }
-
-  std::vector<Guess> Sorted(int64_t i) const {
-    const std::span<float> scores = Scores(i);
-    ToProbabilities(scores, softmax_);
-    std::vector<Guess> best;
-    for (int32_t label : TopScores(scores, top_)) best.push_back({label, scores[label]});
-    return best;
-  }
-
-  std::vector<Guess> Ranked(int64_t i) const {
-    std::vector<Guess> best;
-    if (std::isnan(ranking_->Sum(i))) RequireFinite(NAN, i);
-    for (int64_t k = 0; k < ranking_->top() && ranking_->Ids(i)[k] >= 0; ++k) {
-      RequireFinite(ranking_->Scores(i)[k], i);
-      const double score = ranking_->Scores(i)[k];
-      const double p = softmax_ ? std::exp(score - ranking_->Sum(i)) : 1 / (1 + std::exp(-score));
-      best.push_back({ranking_->Ids(i)[k], static_cast<float>(p)});
-    }
-    return best;
-  }
-
-  const ModelFile& model_;
-  PlacedValues values_;
-  const Reader& reader_;
-  int top_;
-  const OutputSearch* tables_;  // may be null
-  bool ranked_;
-  bool softmax_ = true;
-  Batch batch_;
-  std::unique_ptr<Scorer> scorer_;  // exactly one of scorer_ and ranking_ is set
-  std::unique_ptr<Ranking> ranking_;
-  std::span<float> scores_;  // of the batch, by scorer_
-  int64_t compiled_ = 0;
-};
 
 constexpr int64_t kJudged = 64;  // examples that tell whether hash tables pay
 
@@ -169,17 +27,18 @@ std::vector<int32_t> LabelsOf(const std::vector<Guess>& guesses) {
 }
 
 /// Seconds of the second of two passes over the same examples: the first prepares.
-double SecondsOf(Predictor& predictor, int64_t size) {
-  predictor.Forward(0, size);
+double SecondsOf(Predictor& predictor, const Reader& reader, int64_t size) {
+  predictor.Forward(reader, 0, size);
   const double began = Now();
-  predictor.Forward(0, size);
+  predictor.Forward(reader, 0, size);
   return Now() - began;
 }
 
 /// Says where hash tables answer no sooner than all scores do, measured on the first examples.
-void JudgeTables(const std::string& search, Predictor& tables, Predictor& exact, int64_t size,
-                 Output& out) {
-  const double seconds = SecondsOf(tables, size), exact_seconds = SecondsOf(exact, size);
+void JudgeTables(const std::string& search, Predictor& tables, Predictor& exact,
+                 const Reader& reader, int64_t size, Output& out) {
+  const double seconds = SecondsOf(tables, reader, size);
+  const double exact_seconds = SecondsOf(exact, reader, size);
   if (seconds < exact_seconds) return;
   double recall = 0;
   for (int64_t i = 0; i < size; ++i) {
@@ -221,12 +80,12 @@ class PredictCommand : public Command {
         model, {.files = files_, .format = format_, .labels_optional = true, .notes_aside = true},
         out);
     const auto tables = TablesFor(model, *reader, search_, /*aside=*/true, out);
-    Predictor predictor(model, *reader, top_, tables.get());
-    const int64_t batch = BatchSize(model.graph(), top_);
+    Predictor predictor(model, {.top = top_, .tables = tables.get()});
+    const int64_t batch = PredictionBatch(model.graph(), top_);
     if (tables && out.IsTerminal() && reader->Size() > 0) {  // a program that reads can measure
-      Predictor exact(model, *reader, top_, nullptr);
-      JudgeTables(search_.search, predictor, exact, std::min({kJudged, batch, reader->Size()}),
-                  out);
+      Predictor exact(model, {.top = top_});
+      JudgeTables(search_.search, predictor, exact, *reader,
+                  std::min({kJudged, batch, reader->Size()}), out);
     }
     std::optional<PredictionFile> file;
     if (!output_.empty())
@@ -270,7 +129,7 @@ class PredictCommand : public Command {
   template <typename Take>
   void PredictBatch(Predictor& predictor, const Range& range, const Reader& reader,
                     const Take& take) const {
-    predictor.Forward(range.begin, range.size);
+    predictor.Forward(reader, range.begin, range.size);
     for (int64_t i = 0; i < range.size; ++i) {
       Prediction one{.index = range.begin + i,
                      .file = reader.FileOf(range.begin + i),

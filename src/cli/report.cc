@@ -1,6 +1,7 @@
 // yoke report: draws runs on an HTML page.
 #include "train/report/report.h"
 
+#include "api/no_input.h"
 #include "base/check.h"
 #include "cli/command.h"
 #include "data/writers.h"

@@ -6,14 +6,14 @@
 #include <memory>
 #include <utility>
 
+#include "api/run_job.h"
 #include "base/check.h"
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "comm/launcher.h"
-#include "measure/cluster_file.h"
-#include "plan/planner.h"
-#include "train/trainer.h"
+#include "comm/wire_transport.h"
+#include "plan/plan.h"
 
 namespace yoke {
 namespace {
@@ -98,24 +98,11 @@ int RunOptions::Train(const Job& job, RunRequest request, Output& out,
                       const ClusterFile* cluster) const {
   const std::unique_ptr<Observer> progress = MakeProgress(out);
   if (!quiet_) request.observers.push_back(progress.get());
-  const std::unique_ptr<Planner> planner = MakePlanner(cluster);
-  request.planner = planner.get();
-  const EndEvent end = yoke::Train(job, request);
-  // The rank that led has the sentence.
-  if (end.reason == "diverged")
-    throw WorldError(end.sentence, end.exit_status, /*tell=*/!end.sentence.empty());
+  const EndEvent end = RunJob(job, std::move(request), cluster);
   // The other ranks end later, because a launcher ends all processes when one fails.
   if (end.exit_status != 0 && !PrintsForAll())
     throw WorldError("", end.exit_status, /*tell=*/false);
   return end.exit_status;
-}
-
-void SetReplicas(int replicas, const std::string& why, Overrides& keys) {
-  const std::string size = std::to_string(replicas);
-  for (const Override& given : keys)
-    Require(given.key != "cluster.replicas" || given.value == size, "{}: {}; leave it out",
-            given.flag, why);
-  keys.push_back({.key = "cluster.replicas", .value = size});
 }
 
 void SetReplicasOfLaunch(Overrides& keys) {
@@ -125,11 +112,6 @@ void SetReplicasOfLaunch(Overrides& keys) {
       launch.size,
       fmt::format("{} started {} processes, and each is a replica", launch.launcher, launch.size),
       keys);
-}
-
-void SetReplicasOfCluster(const ClusterFile& cluster, const std::string& path, Overrides& keys) {
-  SetReplicas(cluster.Ranks(), fmt::format("{} describes {} replicas", path, cluster.Ranks()),
-              keys);
 }
 
 }  // namespace yoke

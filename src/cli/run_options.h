@@ -53,12 +53,7 @@ class RunOptions {
   bool auto_ = false;
 };
 
-/// Sets cluster.replicas. Throws UserError if the command line says another number; `why`: "mpirun
-/// started 4 processes, and each is a replica".
-void SetReplicas(int replicas, const std::string& why, Overrides& keys);
 /// Each process of this process's launcher is a replica; does nothing without a launcher.
 void SetReplicasOfLaunch(Overrides& keys);
-/// The replicas of a cluster file; `path` names it.
-void SetReplicasOfCluster(const ClusterFile& cluster, const std::string& path, Overrides& keys);
 
 }  // namespace yoke

@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "api/no_input.h"
+#include "api/run_job.h"
 #include "base/check.h"
 #include "base/options.h"
 #include "cli/command.h"
@@ -14,7 +16,6 @@
 #include "data/writers.h"
 #include "measure/cluster_file.h"
 #include "plan/world_profile.h"
-#include "simulate/simulate.h"
 
 namespace yoke {
 namespace {
@@ -192,13 +193,7 @@ class SimulateCommand : public Command {
     Overrides keys = options_.Keys();
     SetReplicasOfCluster(file, cluster_, keys);
     const Job job = options_.Load(keys);
-    const SimulatedCluster cluster = {
-        .machines = file.Simulated(job.seed()),
-        .simulate = Simulate,
-        .title = file.title,
-        .price_per_hour = file.PricePerHour(),
-        .checkpoint_bytes_per_second = file.failures.checkpoint_bytes_per_second,
-        .times_only = times_only_};
+    const SimulatedCluster cluster = ClusterOf(file, job, times_only_);
     RunRequest request = {.run = options_.run()};
     request.stop_signal = &CatchStopSignals();
     request.steps = steps_;

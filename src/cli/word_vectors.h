@@ -1,7 +1,7 @@
 // WriteWordVectors: a model's vectors of words as text for other programs (yoke export).
 #pragma once
 
-#include "cli/model_file.h"
+#include "api/model_file.h"
 #include "data/writers.h"
 
 namespace yoke {

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "base/registry.h"
 #include "data/memory_reader.h"
+#include "data/memory_sets.h"
 #include "data/preprocess.h"
 
 namespace yoke {
@@ -255,9 +256,10 @@ std::shared_ptr<const Reader> OpenValidation(const Request& request, const ReadF
   return std::make_unique<MemoryReader>(like, std::move(loaded.test));
 }
 
-DataSets OpenFiles(const Request& request, const ReadFiles& files, uint64_t seed) {
+DataSets OpenFiles(const Request& request, const ReadFiles& files, uint64_t seed);
+
+DataSets SetsOf(LoadedData loaded, const Request& request, const ReadFiles& files, uint64_t seed) {
   const Options& options = request.options;
-  LoadedData loaded = request.format.load(options, files);
   CheckFeatures(options, loaded.info);
   CheckClasses(loaded);
   CheckShares(options, loaded.test.size > 0);
@@ -296,6 +298,10 @@ DataSets OpenFiles(const Request& request, const ReadFiles& files, uint64_t seed
   return sets;
 }
 
+DataSets OpenFiles(const Request& request, const ReadFiles& files, uint64_t seed) {
+  return SetsOf(request.format.load(request.options, files), request, files, seed);
+}
+
 }  // namespace
 
 const std::vector<OptionSpec>& common_data_options() {
@@ -312,6 +318,10 @@ DataSets OpenData(const Value& data_section, uint64_t seed) {
   CheckFiles(request, files);
   CheckShares(options, !files.test.empty());
   return OpenFiles(request, files, seed);
+}
+
+DataSets OpenMemory(const Value& data_section, LoadedData loaded, uint64_t seed) {
+  return SetsOf(std::move(loaded), CheckSection(data_section), {}, seed);
 }
 
 std::unique_ptr<Reader> OpenLike(const Value& data_section, const LikeRequest& like) {

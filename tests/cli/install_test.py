@@ -47,13 +47,27 @@ class InstallTest(unittest.TestCase):
     def test_all_parts_are_there(self):
         for file in ("share/doc/yoke/first-hour.md", "share/doc/yoke/LICENSE", "share/yoke/examples/strategies/allreduce.toml"):
             self.assertTrue(os.path.exists(os.path.join(self.prefix, file)), file)
-        self.assertFalse(os.path.exists(os.path.join(self.prefix, "include")), "headers of a library that is not installed")
+        self.assertEqual(os.listdir(os.path.join(self.prefix, "include")), ["yoke.h"])
         libraries = os.path.join(BIN, "yoke-mpi")
         if os.path.isdir(libraries):
             self.assertEqual(sorted(os.listdir(libraries)), sorted(os.listdir(os.path.join(self.prefix, "libexec/yoke-mpi"))))
-        linked = subprocess.run(["ldd", os.path.join(self.prefix, "bin/yoke")], capture_output=True, text=True, check=True).stdout
-        self.assertNotIn("not found", linked)
-        self.assertNotIn(CLONE, linked)
+        for file in ("bin/yoke", "lib/libyoke.so"):
+            linked = subprocess.run(["ldd", os.path.join(self.prefix, file)], capture_output=True, text=True, check=True).stdout
+            self.assertNotIn("not found", linked)
+            self.assertNotIn(CLONE, linked)
+
+    def test_a_c_program_predicts(self):
+        demo, build = os.path.join(self.prefix, "share/yoke/examples/demo.toml"), os.path.join(self.work, "build")
+        self.yoke("train", demo, "--run", "c", *SMALL)
+        for words in (["-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}", "-S", os.path.join(self.prefix, "share/yoke/examples/library")],
+                      ["--build", build]):
+            subprocess.run(["cmake", *words], check=True, capture_output=True)
+        predict = os.path.join(build, "predict")
+        done = subprocess.run([predict, os.path.join(self.work, "c")], input="0 " * 784 * 2, capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"^(\d 0\.\d{4}\n)\1$")
+        absent = subprocess.run([predict, "absent"], capture_output=True, text=True, timeout=60)
+        self.assertEqual((absent.returncode, absent.stderr), (2, "there is no checkpoint absent\n"))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@
 #include "strategy/strategy.h"
 #include "tensor/devices.h"
 #include "train/job/keys.h"
+#include "train/job/table_job.h"
 #include "train/job/values.h"
 #include "train/start.h"
 #include "train/watch.h"
@@ -358,8 +359,14 @@ Job LoadJob(const std::string& path, const Overrides& overrides,
   const std::filesystem::path file = std::filesystem::absolute(path);
   Overrides keys = overrides;
   std::ranges::copy(AskedKeys(), std::back_inserter(keys));
-  const Value root = WithOverrides(ReadToml(path), keys);
-  Job job = MakeJob(root, file.stem(), file.parent_path());
+  return JobOfTable(ReadToml(path), {.name = file.stem(), .folder = file.parent_path()}, keys,
+                    open);
+}
+
+Job JobOfTable(Value root, const TableOrigin& origin, const Overrides& overrides,
+               const std::vector<std::string>& open) {
+  root = WithOverrides(std::move(root), overrides);
+  Job job = MakeJob(root, origin.name, origin.folder);
   for (const std::string& key : open)
     if (!FindKey(root, key) && FindKey(job.resolved, key)) job.open.push_back(key);
   return job;

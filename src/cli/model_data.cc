@@ -1,5 +1,5 @@
-// ModelFile: opens a checkpoint and data that fits it.
-#include "cli/model_file.h"
+// Opens data that fits a model; standard input as a file.
+#include "cli/model_data.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -187,44 +187,6 @@ void SearchOptions::Declare(Arguments& arguments) {
       "labels per bucket; more find more labels (default: 64)");
   arguments.Option("--threads", "N", &threads, "Compute threads (default: as in the job)")
       .Within(1, kMostThreads);
-}
-
-ModelFile::ModelFile(const std::string& path)
-    : checkpoint_(Checkpoint::Open(CheckpointFolder(path))),
-      job_(MakeResolvedJob(header().job, AskedKeys())),
-      graph_(BuildModel(job_.model(), TaskOf(header().data))),
-      params_(graph_.layout(), Cpu()) {
-  checkpoint_.Load(params_);
-  view_ = params_.View();
-  if (ArithmeticOf(job_) == DType::kBf16) view_ = bf16_.Refresh(view_);
-}
-
-PlacedValues::PlacedValues(const ModelFile& model) : view_(model.params()) {
-  if (IsRanked(model.graph())) return;
-  try {
-    devices_ = DevicesOf(model.job());
-  } catch (const UserError&) {  // they are another machine's
-    if (!AskedDevices().empty()) throw;
-    return;
-  }
-  Device& device = ValuesDevice(model.job(), *devices_, model.graph().layout());
-  if (device.IsHost()) return;
-  values_ = Buffer(device, view_.values.Bytes());
-  Copy(AllOf<float>(values_), view_.values);
-  view_.values = AllOf<float>(values_);
-  view_.bf16 = nullptr;
-}
-
-std::shared_ptr<const OutputSearch> ModelFile::TrainedTables() const {
-  const std::optional<OutputProduct> output = graph_.Output();
-  if (!output) return nullptr;
-  const auto states = std::make_shared<LayerStates>(graph_.MakeStates());
-  LayerState* const state = states->of(output->node);
-  const auto* const search = dynamic_cast<const OutputSearch*>(state);
-  if (!search || !checkpoint_.Load(graph_.StateTensors(*states))) return nullptr;
-  state->Restored();
-  if (!search->ready()) return nullptr;
-  return {states, search};
 }
 
 std::unique_ptr<Reader> OpenFor(const ModelFile& model, const OpenFiles& request, Output& out) {

@@ -1,0 +1,237 @@
+// Runs: train, simulate and plan jobs, list what jobs can name, draw runs. A run trains on a thread
+// of its own. The thread that called handles Python's signals meanwhile.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <exception>
+#include <future>
+#include <optional>
+
+#include "api/examples.h"
+#include "api/lists.h"
+#include "api/plan_job.h"
+#include "api/run_job.h"
+#include "base/check.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "base/registry.h"
+#include "base/thread.h"
+#include "kernels/threads.h"
+#include "module.h"
+#include "train/files.h"
+#include "train/job/table_job.h"
+#include "train/record/record.h"
+#include "train/record/run_directory.h"
+#include "train/report/report.h"
+#include "values.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;  // NOLINT(google-build-using-namespace)
+
+namespace yoke::python {
+namespace {
+
+using Keys = std::vector<std::pair<std::string, std::string>>;
+using Stop = std::atomic<int>;
+
+Table ToTable(const StepEvent& e) {
+  return {{"event", "step"},
+          {"step", e.step},
+          {"epoch", e.epoch},
+          {"epochs", e.epochs},
+          {"loss", e.loss},
+          {"seconds", e.seconds},
+          {"learning_rate", e.learning_rate},
+          {"examples_per_second", e.examples_per_second},
+          {"seconds_left", e.seconds_left}};
+}
+
+/// Calls a function of Python with each event. A run stops in order where it returns true or
+/// raises.
+class Teller : public Observer {
+ public:
+  Teller(const nb::object& tell, Stop& stop) : tell_(tell), stop_(stop) {}
+
+  void Start(const StartEvent& event) override { TellText(ToJson(event)); }
+  void Step(const StepEvent& event) override { Tell(ToTable(event)); }
+  void Evaluation(const EvaluationEvent& event) override { TellText(ToJson(event)); }
+  void Epoch(const EpochEvent& event) override { TellText(ToJson(event)); }
+  void Message(const std::string& text) override {
+    Tell(Table{{"event", "message"}, {"message", text}});
+  }
+  void End(const EndEvent& event) override { TellText(ToJson(event)); }
+
+  /// Raises what the function raised.
+  void Rethrow() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  void TellText(const std::string& json) { Tell(ParseJson(json)); }
+
+  void Tell(const Value& event) {
+    const nb::gil_scoped_acquire acquire;
+    try {
+      if (nb::cast<bool>(tell_(ToPython(event)))) stop_ = SIGINT;
+    } catch (...) {
+      if (!failure_) failure_ = std::current_exception();
+      stop_ = SIGINT;
+    }
+  }
+
+  nb::object tell_;
+  Stop& stop_;
+  std::exception_ptr failure_;
+};
+
+/// Runs work() on another thread, without Python's lock, and handles signals. Where a handler
+/// raises (KeyboardInterrupt), it asks for a stop and raises that once work() has returned.
+template <typename Work>
+void OnThread(Stop& stop, const Work& work) {
+  constexpr std::chrono::milliseconds kLook(50);
+  std::exception_ptr failure;
+  std::optional<nb::python_error> interrupt;
+  {
+    const nb::gil_scoped_release release;
+    std::promise<void> promise;
+    const std::future<void> over = promise.get_future();
+    std::thread thread = StartThread([&] {
+      try {
+        work();
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      promise.set_value();
+    });
+    while (over.wait_for(kLook) != std::future_status::ready) {
+      const nb::gil_scoped_acquire acquire;
+      if (PyErr_CheckSignals() == 0) continue;
+      stop = SIGINT;
+      interrupt.emplace();
+    }
+    thread.join();
+  }
+  if (interrupt) throw nb::python_error(*interrupt);
+  if (failure) std::rethrow_exception(failure);
+}
+
+/// What a job is: a file, a table with the folder of its paths, or what a run keeps.
+struct JobGiven {
+  nb::object job;
+  std::string folder;
+  Keys keys;
+
+  Job Make(Overrides overrides, const std::vector<std::string>& open) const {
+    RequireInstructions();
+    for (const auto& [key, value] : keys) overrides.push_back({.key = key, .value = value});
+    if (nb::isinstance<nb::str>(job)) return LoadJob(nb::cast<std::string>(job), overrides, open);
+    return JobOfTable(FromPython(job, "the job"), {.folder = folder}, overrides, open);
+  }
+};
+
+void SetJob(JobGiven* place, nb::object job, std::string folder, Keys keys) {
+  new (place) JobGiven{std::move(job), std::move(folder), std::move(keys)};
+}
+
+/// Where and how long a run trains.
+struct RunPlace {
+  std::string run;
+  bool scratch = false;  ///< Nothing waits for the disk: the run is removed soon.
+};
+
+void TrainJob(const Job& job, RunRequest request, const RunPlace& place, const nb::object& tell,
+              Examples* train, Examples* test, const ClusterFile* cluster = nullptr) {
+  Stop stop = 0;
+  Teller teller(tell, stop);
+  request.run = place.run;
+  request.stop_signal = &stop;
+  request.observers = {&teller};
+  OnThread(stop, [&] {
+    std::optional<ScratchFiles> scratch;
+    if (place.scratch) scratch.emplace();
+    DataSets data;
+    if (train) {
+      data = OpenMemory(job.data(), LoadedFrom(std::move(*train), test), job.seed());
+      request.data = &data;
+    }
+    RunJob(job, request, cluster);
+  });
+  teller.Rethrow();
+}
+
+void Train(const JobGiven& given, Examples* train, Examples* test, const std::string& run,
+           bool scratch, const nb::object& tell) {
+  TrainJob(given.Make({}, {"train.learning_rate"}), {}, {run, scratch}, tell, train, test);
+}
+
+void Resume(const std::string& run, const Keys& keys, Examples* train, Examples* test,
+            const nb::object& tell) {
+  RequireInstructions();
+  Overrides overrides;
+  for (const auto& [key, value] : keys) overrides.push_back({.key = key, .value = value});
+  TrainJob(LoadRunJob(run, overrides), {.resume = true}, {run}, tell, train, test);
+}
+
+void SimulateRun(const JobGiven& given, const std::string& cluster_path, int64_t steps,
+                 bool times_only, const std::string& run, const nb::object& tell) {
+  const ClusterFile file = ReadCluster(cluster_path);
+  Overrides replicas;
+  SetReplicasOfCluster(file, cluster_path, replicas);
+  const Job job = given.Make(replicas, {});
+  const SimulatedCluster cluster = ClusterOf(file, job, times_only);
+  TrainJob(job, {.steps = steps, .cluster = &cluster}, {run}, tell, nullptr, nullptr, &file);
+}
+
+nb::object MakePlanOf(const JobGiven& given, const std::optional<std::string>& cluster_path,
+                      const std::vector<std::string>& only, const std::vector<std::string>& without,
+                      double trial_seconds) {
+  std::optional<ClusterFile> cluster;
+  Overrides replicas;
+  if (cluster_path) {
+    cluster = ReadCluster(*cluster_path);
+    SetReplicasOfCluster(*cluster, *cluster_path, replicas);
+  }
+  const Job job = given.Make(replicas, {});
+  const TemporaryFolder folder("yoke-plan");
+  Stop stop = 0;
+  Plan plan;
+  OnThread(stop, [&] {
+    plan = PlanJob(job,
+                   {.cluster = cluster ? &*cluster : nullptr,
+                    .only = only,
+                    .without = without,
+                    .trial_seconds = trial_seconds,
+                    .folder = folder.path()},
+                   {.stop_signal = &stop});
+  });
+  return ToPython(ToTable(plan));
+}
+
+nb::object ListKind(const std::string& kind) {
+  List entries;
+  for (const ListedItem& item : FindEntry(ListedKinds(), "kind", kind).items())
+    entries.emplace_back(ToTable(item));
+  return ToPython(entries);
+}
+
+}  // namespace
+
+void AddRuns(nb::module_& module) {
+  nb::class_<JobGiven>(module, "Job").def("__init__", SetJob, "job"_a, "folder"_a, "keys"_a);
+  module.def("train", Train, "job"_a, "train"_a.none(), "test"_a.none(), "run"_a, "scratch"_a,
+             "tell"_a);
+  module.def("resume", Resume, "run"_a, "keys"_a, "train"_a.none(), "test"_a.none(), "tell"_a);
+  module.def("simulate", SimulateRun, "job"_a, "cluster"_a, "steps"_a, "times_only"_a, "run"_a,
+             "tell"_a);
+  module.def("plan", MakePlanOf, "job"_a, "cluster"_a.none(), "only"_a, "without"_a,
+             "trial_seconds"_a);
+  module.def("list", ListKind, "kind"_a);
+  module.def("report", ReportPage, "runs"_a);
+}
+
+}  // namespace yoke::python

@@ -1,0 +1,152 @@
+// Examples: checks arrays, and lets readers adopt them.
+#include "api/examples.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/check.h"
+
+namespace yoke {
+namespace {
+
+/// Lets an array of examples be what a program has.
+template <typename T>
+void Adopt(std::span<const T> values, const ArrayOwner& owner, GrowingArray<T>& into) {
+  static const ArrayOwner caller = std::make_shared<int>();
+  if (!values.empty()) into.Adopt(values, owner ? owner : caller);
+}
+
+int64_t CountRows(int64_t elements, const Shape& example) {
+  const int64_t count = example.Count();
+  Require(count > 0, "the examples have no features");
+  return elements / count;
+}
+
+void RequireFiniteNumbers(std::span<const float> numbers, int64_t row_size) {
+  const auto bad = std::ranges::find_if(numbers, [](float v) { return !std::isfinite(v); });
+  Require(bad == numbers.end(), "example {} has a value of {}: expected finite numbers",
+          bad == numbers.end() ? 0 : (bad - numbers.begin()) / row_size,
+          bad == numbers.end() ? 0 : *bad);
+}
+
+/// `what`: "feature".
+void RequireRow(const CsrRows& rows, int64_t row, const char* what) {
+  const int64_t begin = rows.offsets[row], end = rows.offsets[row + 1];
+  Require(begin <= end && end <= std::ssize(rows.ids), "example {}: its row ends before it begins",
+          row);
+  for (int64_t at = begin; at < end; ++at) {
+    const int32_t id = rows.ids[at];
+    Require(id >= 0 && id < rows.width, "example {} has the {} {}: expected 0 to {}", row, what, id,
+            rows.width - 1);
+    Require(at == begin || rows.ids[at - 1] < id,
+            "example {}: its {} ids do not ascend; sort them and sum what is there twice", row,
+            what);
+  }
+}
+
+void RequireRows(const CsrRows& rows, const char* what) {
+  Require(!rows.offsets.empty() && rows.offsets[0] == 0, "the rows do not begin at 0");
+  for (int64_t row = 0; row + 1 < std::ssize(rows.offsets); ++row) RequireRow(rows, row, what);
+  Require(rows.offsets.back() == std::ssize(rows.ids), "the rows do not end with the {} ids", what);
+}
+
+void Adopt(const CsrRows& rows, SparseArrays& into) {
+  Adopt(rows.offsets, rows.owner, into.offsets);
+  Adopt(rows.ids, rows.owner, into.ids);
+  Adopt(rows.values, rows.owner, into.values);
+}
+
+const char* KindOf(const DataInfo& info) { return info.sparse ? "sparse" : "dense"; }
+
+void RequireLike(const DataInfo& given, const DataInfo& like, const char* what) {
+  Require(given.sparse == like.sparse, "{} are {}; expected {} ones", what, KindOf(given),
+          KindOf(like));
+  Require(given.input == like.input, "{} are {}; expected {}", what, given.input.Text(),
+          like.input.Text());
+  Require(
+      !given.labelled || (given.multi_label == like.multi_label && given.outputs == like.outputs),
+      "{} have {} {}; expected {} {}", what, given.outputs,
+      given.multi_label ? "labels" : "classes", like.outputs,
+      like.multi_label ? "labels" : "classes");
+}
+
+}  // namespace
+
+Examples::Examples(std::span<const float> numbers, const Shape& example, const ArrayOwner& owner)
+    : info_{.input = example, .labelled = false} {
+  data_.size = CountRows(std::ssize(numbers), example);
+  RequireFiniteNumbers(numbers, example.Count());
+  Adopt(numbers, owner, data_.floats);
+}
+
+Examples::Examples(std::span<const uint8_t> bytes, const Shape& example, const ArrayOwner& owner)
+    : info_{.input = example, .labelled = false} {
+  data_.size = CountRows(std::ssize(bytes), example);
+  Adopt(bytes, owner, data_.bytes);
+}
+
+Examples::Examples(const CsrRows& rows)
+    : info_{.input = {rows.width}, .sparse = true, .labelled = false} {
+  Require(rows.width > 0, "the examples have no features");
+  RequireRows(rows, "feature");
+  Require(rows.values.size() == rows.ids.size(), "there are {} values of {} features",
+          rows.values.size(), rows.ids.size());
+  const auto bad = std::ranges::find_if(rows.values, [](float v) { return !std::isfinite(v); });
+  Require(bad == rows.values.end(), "the examples have a value of {}: expected finite numbers",
+          bad == rows.values.end() ? 0 : *bad);
+  data_.size = std::ssize(rows.offsets) - 1;
+  Adopt(rows, data_.sparse);
+}
+
+void Examples::SetClasses(std::span<const int32_t> classes, std::vector<std::string> names,
+                          const ArrayOwner& owner) {
+  Require(std::ssize(classes) == size(), "there are {} classes of {} examples", classes.size(),
+          size());
+  const auto count = static_cast<int64_t>(names.size());
+  const auto bad = std::ranges::find_if(classes, [&](int32_t c) { return c < 0 || c >= count; });
+  Require(bad == classes.end(), "example {} is of class {}: expected 0 to {}",
+          bad == classes.end() ? 0 : bad - classes.begin(), bad == classes.end() ? 0 : *bad,
+          count - 1);
+  Adopt(classes, owner, data_.classes);
+  info_.outputs = count;
+  info_.label_names = std::move(names);
+  info_.labelled = true;
+}
+
+void Examples::SetLabels(const CsrRows& labels) {
+  Require(std::ssize(labels.offsets) == size() + 1, "there are labels of {} examples; expected {}",
+          std::ssize(labels.offsets) - 1, size());
+  RequireRows(labels, "label");
+  Adopt(labels, data_.labels);
+  info_.outputs = labels.width;
+  info_.multi_label = true;
+  info_.labelled = true;
+}
+
+LoadedData LoadedFrom(Examples train, Examples* test) {
+  LoadedData loaded;
+  loaded.info = train.info();
+  Require(train.size() > 0, "there are no training examples");
+  Require(loaded.info.labelled, "the training examples have no labels");
+  const bool images = loaded.info.input.rank() == 3 && train.is_bytes();
+  if (images) loaded.info.normalization.scale = 1.0 / 255;
+  loaded.train = train.Take();
+  if (!test) return loaded;
+  RequireLike(test->info(), loaded.info, "the test examples");
+  Require(test->info().labelled, "the test examples have no labels");
+  loaded.test = test->Take();
+  return loaded;
+}
+
+std::unique_ptr<Reader> ReaderOf(Examples examples, const DataInfo& like) {
+  DataInfo info = examples.info();
+  if (!info.sparse && info.input.Count() == like.input.Count()) info.input = like.input;
+  RequireLike(info, like, "the examples");
+  info.outputs = like.outputs;
+  info.normalization = like.normalization;
+  info.normalization.rescaling = {};  // nothing has read them before
+  return std::make_unique<MemoryReader>(std::move(info), examples.Take());
+}
+
+}  // namespace yoke

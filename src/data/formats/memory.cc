@@ -1,0 +1,25 @@
+// memory: arrays that a program gives with the job (data/memory_sets.h). There are no files.
+#include "base/check.h"
+#include "data/memory_reader.h"
+
+namespace yoke {
+namespace {
+
+LoadedData Refuse(const Options& options, const ReadFiles&) {
+  throw UserError(
+      fmt::format("{}: the data were arrays in a program's memory, which no file holds: give them "
+                  "again, or name files and their format",
+                  options.Where("format")));
+}
+
+}  // namespace
+
+FormatEntry memory_format() {
+  return {.name = "memory",
+          .summary = "arrays that a program gives with the job (`import yoke` in Python)",
+          .options = {},
+          .synthetic = true,
+          .load = &Refuse};
+}
+
+}  // namespace yoke
