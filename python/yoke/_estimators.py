@@ -115,7 +115,8 @@ class YokeClassifier(ClassifierMixin, _Estimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The likeliest class of each example."""
-        return self.classes_[self._outputs(X).argmax(axis=1)]
+        likeliest = self._outputs(X).argmax(axis=1)
+        return self.classes_[likeliest]
 
 
 class YokeMultiLabelClassifier(YokeClassifier):
