@@ -21,7 +21,7 @@ class _Estimator(BaseEstimator):
     """What the estimators share: parameters, and a run in a folder that is removed."""
 
     def __init__(self, hidden_layer_sizes: tuple[int, ...] = (100,), *, activation: str = "relu", rule: str = "adam",
-                 learning_rate: float = 0.002, batch_size: int = 32, epochs: int = 20, random_state: Any = None,
+                 learning_rate: float = 0.005, batch_size: int = 32, epochs: int = 20, random_state: Any = None,
                  job: dict[str, Any] | None = None):
         self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
