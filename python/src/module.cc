@@ -6,7 +6,7 @@
 #include "base/version.h"
 
 NB_MODULE(_yoke, module) {
-  module.attr("version") = yoke::Version();
+  module.attr("version") = std::string(yoke::Version());
   yoke::python::AddErrors(module);
   yoke::python::AddExamples(module);
   yoke::python::AddModel(module);

@@ -6,7 +6,7 @@ import tempfile
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, vstack
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -17,11 +17,14 @@ from yoke._model import Model
 from yoke._runs import _follow, _job
 
 
+_BATCH = 256  # examples that a model computes together
+
+
 class _Estimator(BaseEstimator):
     """What the estimators share: parameters, and a run in a folder that is removed."""
 
     def __init__(self, hidden_layer_sizes: tuple[int, ...] = (100,), *, activation: str = "relu", rule: str = "adam",
-                 learning_rate: float = 0.002, batch_size: int = 32, epochs: int = 20, random_state: Any = None,
+                 learning_rate: float = 0.003, batch_size: int = 32, epochs: int = 20, random_state: Any = None,
                  job: dict[str, Any] | None = None):
         self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
@@ -63,7 +66,10 @@ class _Estimator(BaseEstimator):
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
         if self.model_.sparse != _data.is_sparse(X):
             X = csr_matrix(X) if self.model_.sparse else X.toarray()
-        return self.model_.predict(X).astype(np.float64)
+        rows, width = X.shape
+        added = -rows % _BATCH  # the numbers of an example do not depend on how many there are
+        X = vstack([X, csr_matrix((added, width), dtype=X.dtype)]) if self.model_.sparse else np.pad(X, ((0, added), (0, 0)))
+        return self.model_.predict(X)[:rows].astype(np.float64)
 
 
 class YokeClassifier(ClassifierMixin, _Estimator):
@@ -115,7 +121,8 @@ class YokeClassifier(ClassifierMixin, _Estimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The likeliest class of each example."""
-        return self.classes_[self._outputs(X).argmax(axis=1)]
+        likeliest = self._outputs(X).argmax(axis=1)
+        return self.classes_[likeliest]
 
 
 class YokeMultiLabelClassifier(YokeClassifier):

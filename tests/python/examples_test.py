@@ -26,7 +26,7 @@ class ExamplesTest(unittest.TestCase):
         return float(re.search(pattern, out)[1])
 
     def test_digits(self):
-        self.assertGreater(self.number("digits.py", r"test accuracy ([\d.]+)"), 0.9)
+        self.assertGreater(self.number("digits.py", r"test accuracy ([\d.]+)"), 0.85)
 
     def test_extreme_classification(self):
         self.assertGreater(self.number("extreme_classification.py", r"'p_at_1': ([\d.]+)"), 0.5)
