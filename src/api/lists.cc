@@ -48,7 +48,14 @@ std::vector<ListedItem> MetricItems() {
           {"p_at_1", "precision at 1: fraction of examples whose first predicted label is right"},
           {"p_at_3", "precision at 3: fraction of the first three predicted labels that are right"},
           {"p_at_5", "precision at 5: fraction of the first five predicted labels that are right"},
-          {"auc", "area under the ROC curve, for data of two classes"}};
+          {"auc", "area under the ROC curve, for data of two classes"},
+          {"rmse",
+           "of a regression: root of the mean squared error, in the target's unit; less is "
+           "better"},
+          {"mae", "of a regression: mean absolute error, in the target's unit; less is better"},
+          {"r2",
+           "of a regression: 1 - squared error / variance of the target, the mean over "
+           "targets"}};
 }
 
 std::vector<ListedItem> KeyItems() {

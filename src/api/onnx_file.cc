@@ -24,7 +24,12 @@ Metadata MetadataOf(const DataInfo& data) {
   if (!by.mean.empty()) metadata.emplace_back("input_mean", ListText(by.mean));
   if (!by.deviation.empty()) metadata.emplace_back("input_deviation", ListText(by.deviation));
   if (!data.label_names.empty())
-    metadata.emplace_back("classes", FormatJson(ListOf(data.label_names)));
+    metadata.emplace_back(data.regression ? "targets" : "classes",
+                          FormatJson(ListOf(data.label_names)));
+  if (data.regression) {
+    metadata.emplace_back("target_mean", ListText(data.target_mean));
+    metadata.emplace_back("target_deviation", ListText(data.target_deviation));
+  }
   return metadata;
 }
 

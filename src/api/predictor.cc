@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "data/preprocess.h"
 #include "train/metrics.h"
 
 namespace yoke {
@@ -39,7 +40,7 @@ Predictor::Predictor(const ModelFile& model, const PredictorRequest& request)
       values_(model),
       request_(request),
       ranked_(!request.all && IsRanked(model.graph())),
-      softmax_(model.graph().Loss() == CrossEntropy::kSoftmax) {}
+      softmax_(model.graph().IsSoftmax()) {}
 
 void Predictor::Forward(const Reader& reader, int64_t begin, int64_t size) {
   std::vector<int64_t> examples(static_cast<size_t>(size));
@@ -82,13 +83,29 @@ void Predictor::RequireFinite(float score, int64_t i) const {
           model_.folder(), batch_.examples[i], score);
 }
 
-std::span<const float> Predictor::Probabilities(int64_t i) {
+std::span<float> Predictor::Scores(int64_t i) const {
   const auto outputs = static_cast<size_t>(model_.graph().task().outputs);
   const std::span<float> scores = scores_.subspan(i * outputs, outputs);
   const auto bad = std::ranges::find_if(scores, [](float s) { return !std::isfinite(s); });
   RequireFinite(bad == scores.end() ? 0 : *bad, i);
+  return scores;
+}
+
+std::span<const float> Predictor::Probabilities(int64_t i) {
+  const std::span<float> scores = Scores(i);
   ToProbabilities(scores, softmax_);
   return scores;
+}
+
+std::vector<double> Predictor::Values(int64_t i) const {
+  const DataInfo& info = model_.header().data;
+  std::vector<double> values;
+  for (const float score : Scores(i)) {
+    const size_t k = values.size();
+    values.push_back(score * ByChannel(info.target_deviation, k, 1) +
+                     ByChannel(info.target_mean, k, 0));
+  }
+  return values;
 }
 
 std::vector<Guess> Predictor::Sorted(int64_t i) {

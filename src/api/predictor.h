@@ -45,11 +45,14 @@ class Predictor {
   /// The probability of each output, for the batch's example `i`, unless Best ranks them; once for
   /// each example.
   std::span<const float> Probabilities(int64_t i);
+  /// Of a regression: the numbers predicted for the batch's example `i`, in the unit of the data.
+  std::vector<double> Values(int64_t i) const;
 
  private:
   void Score(int64_t size);
   void Rank(int64_t size);
   void RequireFinite(float score, int64_t i) const;
+  std::span<float> Scores(int64_t i) const;
   std::vector<Guess> Sorted(int64_t i);
   std::vector<Guess> Ranked(int64_t i) const;
 

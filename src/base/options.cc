@@ -32,6 +32,8 @@ std::string TypeName(OptionType type) {
       return "a string or a list of strings";
     case OptionType::kPaths:
       return "a path or a list of paths";
+    case OptionType::kColumns:
+      return "a column's name in quotes or its number, or a list of them";
     case OptionType::kTable:
       return "a table";
     case OptionType::kTables:
@@ -52,6 +54,7 @@ bool AllOf(const Value& value, Test test) {
 bool HasType(const Value& value, OptionType type) {
   auto is_int = [](const Value& v) { return v.AsInt() != nullptr; };
   auto is_string = [](const Value& v) { return v.AsString() != nullptr; };
+  auto is_column = [](const Value& v) { return v.AsString() || v.AsInt(); };
   switch (type) {
     case OptionType::kBool:
       return value.AsBool();
@@ -69,6 +72,8 @@ bool HasType(const Value& value, OptionType type) {
     case OptionType::kStrings:
     case OptionType::kPaths:
       return value.AsString() || AllOf(value, is_string);
+    case OptionType::kColumns:
+      return is_column(value) || AllOf(value, is_column);
     case OptionType::kTable:
       return value.AsTable();
     case OptionType::kTables:
@@ -225,6 +230,11 @@ std::vector<std::string> Options::Strings(std::string_view name) const {
   std::vector<std::string> result;
   for (const Value& item : *value.AsList()) result.push_back(*item.AsString());
   return result;
+}
+
+List Options::Columns(std::string_view name) const {
+  const Value& value = Get(name);
+  return value.AsList() ? *value.AsList() : List{value};
 }
 
 std::string Options::Where(std::string_view name) const {

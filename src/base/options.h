@@ -23,6 +23,7 @@ enum class OptionType {
   kFloats,
   kStrings,
   kPaths,
+  kColumns,  ///< Columns of a table, each by its name or its number.
   kTable,
   kTables
 };
@@ -60,7 +61,8 @@ class Options {
   std::vector<int64_t> Ints(std::string_view name) const;  ///< A number is a list of one.
   std::vector<double> Floats(std::string_view name) const;
   std::vector<std::string> Strings(std::string_view name) const;  ///< A string is a list of one.
-  const Value& Raw(std::string_view name) const;                  ///< A table or list of tables.
+  List Columns(std::string_view name) const;      ///< A name or number is a list of one.
+  const Value& Raw(std::string_view name) const;  ///< A table or list of tables.
 
   const std::string& section() const { return section_; }
   /// `train.batch`, preceded by where it was written if known: the start of a message about this

@@ -1,6 +1,10 @@
 // yoke eval: measures a checkpoint on its job's test data, or on other files.
+#include <numeric>
+#include <optional>
+
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/model_data.h"
 #include "kernels/threads.h"
@@ -8,6 +12,8 @@
 
 namespace yoke {
 namespace {
+
+constexpr int64_t kMostClasses = 1000, kMostShown = 20;  // of a confusion matrix
 
 class EvalCommand : public Command {
  public:
@@ -28,7 +34,12 @@ class EvalCommand : public Command {
     const int threads = search_.threads > 0 ? search_.threads : model.job().Threads();
     SetKernelThreads(threads);
     const PlacedValues values(model);
-    const EvaluateRequest request = EvaluationOf(model, values, threads);
+    std::optional<Confusion> confusion;
+    const DataInfo& info = reader->Info();
+    const bool classes = !info.multi_label && !info.regression && !info.label_names.empty();
+    if (classes && info.outputs <= kMostClasses) confusion.emplace(info.outputs);
+    EvaluateRequest request = EvaluationOf(model, values, threads);
+    request.confusion = confusion ? &*confusion : nullptr;
     const double began = Now();
     if (const auto tables = TablesFor(model, *reader, search_, /*aside=*/false, out)) {
       const double built = Now() - began;
@@ -37,19 +48,65 @@ class EvalCommand : public Command {
     }
     const Metrics metrics = Evaluate(*reader, request);
     RequirePossible(metrics, model);
-    Print(metrics, *reader, Now() - began, out);
+    Print(metrics, *reader, confusion ? &*confusion : nullptr, Now() - began, out);
     return 0;
   }
 
  private:
-  void Print(const Metrics& metrics, const Reader& reader, double seconds, Output& out) const {
-    out.Event("eval", {{"checkpoint", checkpoint_},
-                       {"examples", reader.Size()},
-                       {"seconds", seconds},
-                       {"metrics", TableOf(metrics)}});
+  void Print(const Metrics& metrics, const Reader& reader, const Confusion* confusion,
+             double seconds, Output& out) const {
+    Table event = {{"checkpoint", checkpoint_},
+                   {"examples", reader.Size()},
+                   {"seconds", seconds},
+                   {"metrics", TableOf(metrics)}};
+    const std::vector<std::string>& names = reader.Info().label_names;
+    if (confusion) event = Join(std::move(event), EventOf(*confusion, names));
+    out.Event("eval", std::move(event));
     out.Text(fmt::format("{} examples in {}", Count(reader.Size()), Duration(seconds)));
     for (const auto& [name, value] : metrics)
       out.Text(fmt::format("{:<9} {}", name, Metric(value)));
+    if (confusion && confusion->classes() <= kMostShown) Show(*confusion, names, out);
+  }
+
+  static Table EventOf(const Confusion& confusion, const std::vector<std::string>& names) {
+    List counts, classes;
+    for (int64_t truth = 0; truth < confusion.classes(); ++truth) {
+      List row;
+      for (int64_t found = 0; found < confusion.classes(); ++found)
+        row.emplace_back(confusion.At(truth, found));
+      counts.emplace_back(std::move(row));
+      classes.push_back(Table{{"class", names[truth]},
+                              {"examples", confusion.Of(truth)},
+                              {"precision", confusion.Precision(truth)},
+                              {"recall", confusion.Recall(truth)},
+                              {"f1", confusion.F1(truth)}});
+    }
+    return {{"balanced_accuracy", confusion.BalancedAccuracy()},
+            {"confusion", Table{{"classes", ListOf(names)}, {"counts", std::move(counts)}}},
+            {"by_class", std::move(classes)}};
+  }
+
+  static void Show(const Confusion& confusion, const std::vector<std::string>& names, Output& out) {
+    out.Text(fmt::format("balanced accuracy {}", Metric(confusion.BalancedAccuracy())));
+    std::vector<std::vector<std::string>> rows = {
+        {"class", "examples", "precision", "recall", "F1"}};
+    for (const std::string& name : names) rows[0].push_back("as " + OneLine(name));
+    std::vector<size_t> right(rows[0].size() - 1);
+    std::iota(right.begin(), right.end(), size_t{1});
+    for (int64_t truth = 0; truth < confusion.classes(); ++truth)
+      rows.push_back(RowOf(confusion, truth, OneLine(names[truth])));
+    out.Text("");
+    for (const std::string& line : TableLines(rows, right)) out.Text(line);
+  }
+
+  static std::vector<std::string> RowOf(const Confusion& confusion, int64_t truth,
+                                        const std::string& name) {
+    std::vector<std::string> row = {name, Count(confusion.Of(truth)),
+                                    Metric(confusion.Precision(truth)),
+                                    Metric(confusion.Recall(truth)), Metric(confusion.F1(truth))};
+    for (int64_t found = 0; found < confusion.classes(); ++found)
+      row.push_back(Count(confusion.At(truth, found)));
+    return row;
   }
 
   void PrintSearch(const SearchResult& result, const OutputSearch& tables, const Reader& reader,

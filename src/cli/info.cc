@@ -122,7 +122,7 @@ class Description {
     out.Event("info", ToTable());
     out.Text(fmt::format("{}: input {}{}, {} {}", subject_.name, subject_.data.input.Text(),
                          subject_.data.sparse ? " (sparse)" : "", Count(subject_.data.outputs),
-                         subject_.data.multi_label ? "labels" : "classes"));
+                         subject_.graph.task().Kind()));
     out.Text("");
     const int columns = out.IsTerminal() ? out.Columns() : kPageColumns;
     for (const std::string& line : LayerLines(static_cast<size_t>(columns))) out.Text(line);

@@ -1,12 +1,15 @@
 // yoke predict: prints labels for examples, best first.
 #include <algorithm>
+#include <optional>
 
+#include "api/no_input.h"
 #include "api/predictor.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/model_data.h"
+#include "cli/predictions.h"
 #include "kernels/threads.h"
 #include "train/metrics.h"
 #include "train/number_format.h"
@@ -57,6 +60,8 @@ class PredictCommand : public Command {
     arguments.Option("--format", "NAME", &format_,
                      "Format of FILE (default: that of the job's data)");
     arguments.Option("--top", "K", &top_, "Labels to print for each example (default: 1)");
+    arguments.Option("--output", "FILE", &output_,
+                     "Write the predictions to FILE.csv or FILE.jsonl");
     search_.Declare(arguments);
   }
 
@@ -65,7 +70,11 @@ class PredictCommand : public Command {
     Require(!files_.empty(), "`yoke predict` needs a file with examples");
     Require(top_ >= 1, "--top: expected at least 1, got {}", top_);
     const ModelFile model(checkpoint_);
-    names_ = model.header().data.label_names;
+    const DataInfo& data = model.header().data;
+    names_ = data.label_names;
+    regression_ = data.regression;
+    Require(!regression_ || top_ == 1, "--top has no effect: the model predicts numbers");
+    CheckOutput(model);
     SetKernelThreads(search_.threads > 0 ? search_.threads : model.job().Threads());
     const std::unique_ptr<Reader> reader = OpenFor(
         model, {.files = files_, .format = format_, .labels_optional = true, .notes_aside = true},
@@ -78,8 +87,14 @@ class PredictCommand : public Command {
       JudgeTables(search_.search, predictor, exact, *reader,
                   std::min({kJudged, batch, reader->Size()}), out);
     }
+    std::optional<PredictionFile> file;
+    if (!output_.empty())
+      file.emplace(output_, TargetNames(data), top_,
+                   reader->Size() > 0 && !reader->FileOf(0).empty());
     for (int64_t at = 0; at < reader->Size() && !out.closed(); at += batch)
-      PrintBatch(predictor, {at, std::min(batch, reader->Size() - at)}, *reader, out);
+      PredictBatch(predictor, {at, std::min(batch, reader->Size() - at)}, *reader,
+                   [&](const Prediction& one) { file ? file->Write(one) : Print(one, out); });
+    if (file) Finish(*file, reader->Size(), out);
     return 0;
   }
 
@@ -88,32 +103,61 @@ class PredictCommand : public Command {
     int64_t begin, size;
   };
 
-  void PrintBatch(Predictor& predictor, const Range& range, const Reader& reader,
-                  Output& out) const {
-    predictor.Forward(reader, range.begin, range.size);
-    for (int64_t i = 0; i < range.size; ++i)
-      PrintExample(range.begin + i, predictor.Best(i), reader, out);
+  void CheckOutput(const ModelFile& model) const {
+    if (output_.empty()) return;
+    CheckPredictionName(output_);
+    RequireNoInput(output_, files_);
+    RequireNoInput(output_, InputsOf(model.job(), model.folder()));
   }
 
-  void PrintExample(int64_t index, const std::vector<Guess>& guesses, const Reader& reader,
-                    Output& out) const {
-    const std::string file = reader.FileOf(index);
-    List labels, scores;
-    std::string text = std::to_string(index);
-    if (!file.empty()) text += "  " + OneLine(file);
-    for (const auto& [label, probability] : guesses) {
-      const std::string name = names_.empty() ? std::to_string(label) : names_[label];
-      text += fmt::format("  {} {}", OneLine(name), Metric(probability));
-      labels.emplace_back(name);
-      scores.emplace_back(probability);
+  /// "prediction", or the names of several targets; empty: labels are predicted.
+  static std::vector<std::string> TargetNames(const DataInfo& data) {
+    if (!data.regression) return {};
+    if (data.outputs == 1) return {"prediction"};
+    std::vector<std::string> names = data.label_names;
+    for (int64_t k = std::ssize(names); k < data.outputs; ++k)
+      names.push_back(fmt::format("prediction_{}", k + 1));
+    return names;
+  }
+
+  void Finish(PredictionFile& file, int64_t examples, Output& out) const {
+    file.Commit();
+    out.Event("predict", {{"file", output_}, {"examples", examples}});
+    out.Text(fmt::format("{}: {} predictions", output_, Count(examples)));
+  }
+
+  template <typename Take>
+  void PredictBatch(Predictor& predictor, const Range& range, const Reader& reader,
+                    const Take& take) const {
+    predictor.Forward(reader, range.begin, range.size);
+    for (int64_t i = 0; i < range.size; ++i) {
+      Prediction one{.index = range.begin + i,
+                     .file = reader.FileOf(range.begin + i),
+                     .regression = regression_};
+      if (regression_)
+        one.scores = predictor.Values(i);
+      else
+        for (const auto& [label, probability] : predictor.Best(i)) {
+          one.labels.push_back(names_.empty() ? std::to_string(label) : names_[label]);
+          one.scores.push_back(probability);
+        }
+      take(one);
     }
-    Table event = {{"index", index}, {"labels", std::move(labels)}, {"scores", std::move(scores)}};
-    if (!file.empty()) event.emplace_back("file", file);
-    out.Event("prediction", std::move(event));
+  }
+
+  void Print(const Prediction& one, Output& out) const {
+    std::string text = std::to_string(one.index);
+    if (!one.file.empty()) text += "  " + OneLine(one.file);
+    for (size_t k = 0; k < one.scores.size(); ++k)
+      text += regression_ ? fmt::format("  {:.6g}", one.scores[k])
+                          : fmt::format("  {} {}", OneLine(one.labels[k]), Metric(one.scores[k]));
+    out.Event("prediction", one.Fields());
     out.Text(text);
   }
 
   std::vector<std::string> names_;  // of the classes
+  bool regression_ = false;
+  std::string output_;
   std::string checkpoint_;
   std::vector<std::string> files_;
   std::string format_;
@@ -127,8 +171,8 @@ CommandEntry predict_command() {
   return {
       "predict", "Train and use a model", "Print the most probable labels of new examples",
       "Prints one line per example: its number from 0, then labels and their probabilities, best "
-      "first; of an image\n"
-      "also its file. The checkpoint includes labels, sizes and normalization, so raw input is "
+      "first, or the\npredicted numbers; of an image also its file. The checkpoint includes "
+      "labels, sizes and normalization, so raw input is "
       "enough.\n"
       "With --search tables only the labels that hash tables find are scored; softmax "
       "probabilities are then\n"
@@ -136,6 +180,7 @@ CommandEntry predict_command() {
       "Examples:\n"
       "  yoke predict runs/lenet/last images.gz            the likeliest class of each image\n"
       "  yoke predict runs/demo/last new-images-idx3-ubyte --format idx --top 3\n"
+      "  yoke predict runs/table/last new.csv --output p.csv     a file with a header\n"
       "  zcat new.csv.gz | yoke predict runs/table -       standard input\n"
       "  yoke predict runs/text/last new.svm --json        a JSON object a line",
       [] { return std::unique_ptr<Command>(new PredictCommand); }};

@@ -144,7 +144,7 @@ std::string Bar(double share, int width) {
 }  // namespace
 
 std::string Headline(const Metrics& metrics) {
-  for (const char* name : {"accuracy", "p_at_1", "loss"})
+  for (const char* name : {"accuracy", "p_at_1", "rmse", "loss"})
     for (const auto& [known, value] : metrics)
       if (known == name) return fmt::format("{} {:.4f}", name, value);
   return "";

@@ -111,6 +111,7 @@ DataChecksum ChecksumOf(const DataInfo& info, const MemoryData& data) {
   Add(labels, data.classes);
   Add(labels, data.labels.offsets);
   Add(labels, data.labels.ids);
+  if (info.regression) Add(labels, data.targets);
   if (InputBytes(data) <= kAll)
     AddAll(inputs, data);
   else

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <deque>
 #include <unordered_map>
 
@@ -30,18 +31,24 @@ int64_t Take(Places& places, const std::string& name) {
   return place;
 }
 
-}  // namespace
+constexpr const char* kColumnKeys[] = {"label", "weight", "drop", "columns", "categories"};
 
-ColumnMatch MatchByPlace(int64_t size, int64_t label) {
-  ColumnMatch match{.feature = std::vector<int64_t>(static_cast<size_t>(size), -1), .label = label};
-  int64_t feature = 0;
-  for (int64_t i = 0; i < size; ++i)
-    if (i != label) match.feature[static_cast<size_t>(i)] = feature++;
-  return match;
+template <typename T>
+bool IsIn(const std::vector<T>& list, const T& item) {
+  return std::ranges::find(list, item) != list.end();
 }
 
+// A place, of a number that counts from the end if it is negative.
+int64_t Counted(int64_t number, int64_t columns) {
+  if (number >= 0) return number;
+  return columns + number < 0 ? columns : columns + number;  // outside
+}
+
+}  // namespace
+
 ColumnMatch MatchByName(const std::vector<std::string_view>& header,
-                        const std::vector<std::string>& features, const std::string& label) {
+                        const std::vector<std::string>& features,
+                        const std::vector<std::string>& labels) {
   Places places = PlacesOf(header);
   ColumnMatch match{.feature = std::vector<int64_t>(header.size(), -1)};
   for (size_t f = 0; f < features.size(); ++f) {
@@ -51,10 +58,79 @@ ColumnMatch MatchByName(const std::vector<std::string_view>& header,
     else
       match.feature[static_cast<size_t>(column)] = static_cast<int64_t>(f);
   }
-  match.label = Take(places, label);
+  for (const std::string& label : labels) match.labels.push_back(Take(places, label));
   for (size_t i = 0; i < header.size(); ++i)
-    if (match.feature[i] < 0 && static_cast<int64_t>(i) != match.label)
+    if (match.feature[i] < 0 && !IsIn(match.labels, static_cast<int64_t>(i)))
       match.left_out.emplace_back(header[i]);
+  return match;
+}
+
+bool ColumnChoice::HasNames() const {
+  const auto names = [&](const char* key) {
+    return options_.Has(key) && std::ranges::any_of(options_.Columns(key), [](const Value& column) {
+             return column.AsString() != nullptr;
+           });
+  };
+  return std::ranges::any_of(kColumnKeys, names);
+}
+
+bool ColumnChoice::Names(const std::string& name) const {
+  for (const char* key : {"drop", "weight"})
+    if (options_.Has(key) && IsIn(options_.Columns(key), Value(name))) return true;
+  return false;
+}
+
+int64_t ColumnChoice::LabelPlace(int64_t columns) const {
+  const List labels = options_.Columns("label");
+  const int64_t* const number = labels.empty() ? nullptr : labels[0].AsInt();
+  return number ? Counted(*number, columns) : -1;
+}
+
+std::vector<int64_t> ColumnChoice::Places(const LineReader& lines, const char* key,
+                                          const std::vector<std::string>& header,
+                                          int64_t columns) const {
+  std::vector<int64_t> places;
+  if (!options_.Has(key)) return places;
+  for (const Value& column : options_.Columns(key)) {
+    const std::string* const name = column.AsString();
+    if (name && header.empty())
+      lines.Fail(
+          "data.{} names a column, and the file has no header; expected numbers, or names "
+          "in its first line",
+          key);
+    const auto found = name ? std::ranges::find(header, *name) : header.end();
+    if (name && found == header.end())
+      lines.Fail("no column is named '{}', as data.{} says; there are {}", OneLine(*name), key,
+                 ListOfNames(header));
+    const int64_t place = name ? found - header.begin() : Counted(*column.AsInt(), columns);
+    if (place < 0 || place >= columns)
+      lines.Fail("{} columns; expected a {} in column {}", columns,
+                 std::string_view(key) == "label" ? "label" : fmt::format("data.{}", key),
+                 *column.AsInt());
+    places.push_back(place);
+  }
+  return places;
+}
+
+ColumnMatch ColumnChoice::Match(const LineReader& lines, const std::vector<std::string>& header,
+                                int64_t columns) const {
+  ColumnMatch match{.feature = std::vector<int64_t>(static_cast<size_t>(columns), -1),
+                    .labels = Places(lines, "label", header, columns)};
+  const std::vector<int64_t> weight = Places(lines, "weight", header, columns),
+                             drop = Places(lines, "drop", header, columns),
+                             chosen = Places(lines, "columns", header, columns);
+  if (!weight.empty()) match.weight = weight[0];
+  for (const int64_t label : match.labels)
+    if (IsIn(drop, label) || IsIn(weight, label) || std::ranges::count(match.labels, label) > 1)
+      lines.Fail(
+          "column {} is the label; expected another one in data.drop, data.weight or "
+          "data.label",
+          label);
+  int64_t feature = 0;
+  for (int64_t i = 0; i < columns; ++i)
+    if (!IsIn(match.labels, i) && !IsIn(weight, i) && !IsIn(drop, i) &&
+        (chosen.empty() || IsIn(chosen, i)))
+      match.feature[static_cast<size_t>(i)] = feature++;
   return match;
 }
 

@@ -2,11 +2,13 @@
 // the columns by their names.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/options.h"
 #include "data/text.h"
 
 namespace yoke {
@@ -62,18 +64,44 @@ class Cells {
 
 /// The use of each column of a file.
 struct ColumnMatch {
-  std::vector<int64_t> feature;       ///< By column: its feature; -1: it is none.
-  int64_t label = -1;                 ///< The class's column; -1: there is none.
-  std::vector<std::string> missing;   ///< Features that no column is named after.
-  std::vector<std::string> left_out;  ///< Columns that are neither a feature nor the class.
-};
+  std::vector<int64_t> feature = {};  ///< By column: its feature; -1: it is none.
+  std::vector<int64_t> labels = {};   ///< By label: its column; -1: there is none.
+  int64_t weight = -1;                ///< The column of the examples' weights; -1: there is none.
+  std::vector<std::string> missing = {};   ///< Features that no column is named after.
+  std::vector<std::string> left_out = {};  ///< Columns that are neither a feature nor a label.
 
-/// The columns of a file whose first `size` columns but `label` are the features in order.
-ColumnMatch MatchByPlace(int64_t size, int64_t label);
+  bool HasLabels() const { return std::ranges::find(labels, -1) == labels.end(); }
+};
 
 /// Matches the names of a header, in any order. Columns of the same name keep their order.
 ColumnMatch MatchByName(const std::vector<std::string_view>& header,
-                        const std::vector<std::string>& features, const std::string& label);
+                        const std::vector<std::string>& features,
+                        const std::vector<std::string>& labels);
+
+/// What a job says of a table's columns: [data] label, weight, drop, columns and categories.
+class ColumnChoice {
+ public:
+  explicit ColumnChoice(const Options& options) : options_(options) {}
+
+  /// Whether a key names a column, for which a file needs a header.
+  bool HasNames() const;
+  /// Whether the job leaves a column of this name out, or takes it as the weight.
+  bool Names(const std::string& name) const;
+  int64_t Labels() const { return static_cast<int64_t>(options_.Columns("label").size()); }
+  /// The column of the first label, which may be outside the file; -1: it is named.
+  int64_t LabelPlace(int64_t columns) const;
+
+  /// The use of a file's columns, whose `header` is empty if it has none. Throws UserError at the
+  /// current line for columns that the file lacks.
+  ColumnMatch Match(const LineReader& lines, const std::vector<std::string>& header,
+                    int64_t columns) const;
+  /// The places of the columns that a key names.
+  std::vector<int64_t> Places(const LineReader& lines, const char* key,
+                              const std::vector<std::string>& header, int64_t columns) const;
+
+ private:
+  const Options& options_;
+};
 
 /// Whether these cells are the names that a program gives columns without names: 0, 1, 2, ... or
 /// 1, 2, 3, ... The cell `label` counts along or is text; the first may be empty (the index).

@@ -20,6 +20,31 @@ std::vector<std::string> ColumnsAt(const Value& table) {
   return table.Find("columns") ? TextsAt(table, "columns") : std::vector<std::string>();
 }
 
+// The next three are absent in checkpoints of earlier versions and where they do not apply.
+std::vector<double> NumbersOf(const Value& table, const char* key) {
+  return table.Find(key) ? NumbersAt(table, key) : std::vector<double>();
+}
+
+Value EncodingsAsValue(const std::vector<ColumnEncoding>& encodings) {
+  List list;
+  for (const ColumnEncoding& column : encodings)
+    list.push_back(column.IsText()
+                       ? Value(Table{{"categories", ListOf(column.categories)}})
+                       : Value(Table{{"fill", column.fill}, {"indicator", column.indicator}}));
+  return list;
+}
+
+std::vector<ColumnEncoding> EncodingsOf(const Value& table) {
+  std::vector<ColumnEncoding> encodings;
+  if (!table.Find("encodings")) return encodings;
+  for (const Value& column : ListAt(table, "encodings"))
+    encodings.push_back(column.Find("categories")
+                            ? ColumnEncoding{.categories = TextsAt(column, "categories")}
+                            : ColumnEncoding{.fill = NumberAt(column, "fill"),
+                                             .indicator = BoolAt(column, "indicator")});
+  return encodings;
+}
+
 }  // namespace
 
 Value InfoAsValue(const DataInfo& info) {
@@ -41,6 +66,12 @@ Value InfoAsValue(const DataInfo& info) {
     table.Set("columns", ListOf(info.columns));
     table.Set("label_column", info.label_column);
   }
+  if (!info.encodings.empty()) table.Set("encodings", EncodingsAsValue(info.encodings));
+  if (info.regression) {
+    table.Set("regression", true);
+    table.Set("target_mean", ListOf(info.target_mean));
+    table.Set("target_deviation", ListOf(info.target_deviation));
+  }
   return table;
 }
 
@@ -53,10 +84,14 @@ DataInfo InfoFromValue(const Value& table) {
   return {.input = Shape(std::move(axes)),
           .sparse = BoolAt(table, "sparse"),
           .multi_label = BoolAt(table, "multi_label"),
+          .regression = table.Find("regression") && BoolAt(table, "regression"),
           .outputs = IntAt(table, "outputs"),
           .label_names = TextsAt(table, "label_names"),
           .columns = ColumnsAt(table),
           .label_column = table.Find("label_column") ? TextAt(table, "label_column") : "",
+          .encodings = EncodingsOf(table),
+          .target_mean = NumbersOf(table, "target_mean"),
+          .target_deviation = NumbersOf(table, "target_deviation"),
           .labelled = BoolAt(table, "labelled"),
           .first_index = IntAt(table, "first_index"),
           .normalization = {.scale = NumberAt(table, "scale"),

@@ -3,6 +3,7 @@
 #include "data/preprocess.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "base/check.h"
@@ -49,8 +50,13 @@ void CheckLengths(const DataInfo& info, const MemoryData& data) {
   }
   Check(data.files.empty() || static_cast<int64_t>(data.files.size()) == data.size,
         "files do not match the number of examples");
+  Check(data.weights.empty() || data.weights.size() == data.size,
+        "weights do not match the number of examples");
   if (!info.labelled) return;
-  if (info.multi_label) {
+  if (info.regression) {
+    Check(data.targets.size() == data.size * info.outputs,
+          "targets do not match the number of examples");
+  } else if (info.multi_label) {
     Check(IsComplete(data.labels, data.size), "label sets do not match the number of examples");
   } else {
     Check(data.classes.size() == data.size, "classes do not match the number of examples");
@@ -137,9 +143,41 @@ void MemoryReader::ReadLabels(std::span<const int64_t> examples, Batch& batch) c
   batch.classes.clear();
   batch.labels.Clear();
   batch.labels.width = info_.outputs;
+  batch.targets.clear();
+  batch.weights.clear();
   if (!info_.labelled) return;
+  if (!data_.weights.empty())
+    for (const int64_t example : examples) batch.weights.push_back(data_.weights[example]);
+  if (info_.regression) return ReadTargets(examples, batch);
   if (info_.multi_label) return GatherRows(data_.labels, examples, batch.labels);
   for (const int64_t example : examples) batch.classes.push_back(data_.classes[example]);
+}
+
+void MemoryReader::ReadTargets(std::span<const int64_t> examples, Batch& batch) const {
+  for (const int64_t example : examples)
+    for (int64_t k = 0; k < info_.outputs; ++k) {
+      const double target = data_.targets[example * info_.outputs + k];
+      const auto at = static_cast<size_t>(k);
+      batch.targets.push_back(static_cast<float>((target - ByChannel(info_.target_mean, at, 0)) /
+                                                 ByChannel(info_.target_deviation, at, 1)));
+    }
+}
+
+void MemoryReader::MeasureTargets(std::span<const int64_t> examples) {
+  const auto outputs = static_cast<size_t>(info_.outputs);
+  const auto count = static_cast<double>(examples.size());
+  std::vector<double> mean(outputs), squares(outputs);
+  const auto sum = [&](auto term, std::vector<double>& to) {
+    for (const int64_t example : examples)
+      for (size_t k = 0; k < outputs; ++k)
+        to[k] += term(data_.targets[example * info_.outputs + static_cast<int64_t>(k)], k) / count;
+  };
+  sum([](double target, size_t) { return target; }, mean);
+  sum([&](double target, size_t k) { return (target - mean[k]) * (target - mean[k]); }, squares);
+  info_.target_mean = mean;
+  info_.target_deviation.clear();
+  for (const double square : squares)
+    info_.target_deviation.push_back(square > 0 ? std::sqrt(square) : 1);
 }
 
 }  // namespace yoke

@@ -20,12 +20,18 @@ struct SparseArrays {
 };
 
 /// The examples of one set. Exactly one of bytes, floats and sparse has the input (see DataInfo),
-/// and one of classes and labels has the targets (neither: not labelled).
+/// and one of classes, labels and targets has the targets (none: not labelled).
 struct MemoryData {
   /// `limit` is the number of bytes that each array may hold in memory before it moves to a
   /// temporary file.
   explicit MemoryData(int64_t limit = INT64_MAX)
-      : bytes(limit), floats(limit), sparse(limit), classes(limit), labels(limit) {}
+      : bytes(limit),
+        floats(limit),
+        sparse(limit),
+        classes(limit),
+        labels(limit),
+        targets(limit),
+        weights(limit) {}
 
   int64_t size = 0;                ///< Examples.
   GrowingArray<uint8_t> bytes;     ///< Dense: [size, axes of info.input...].
@@ -34,6 +40,8 @@ struct MemoryData {
   GrowingArray<int32_t> classes;   ///< [size], indices into info.label_names.
   std::vector<std::string> files;  ///< Empty, or the file of each example.
   SparseArrays labels;             ///< [size] rows of labels, values empty.
+  GrowingArray<double> targets;    ///< [size, info.outputs], in the user's unit.
+  GrowingArray<float> weights;     ///< [size], or empty: every example counts 1.
 };
 
 /// The result of loading a job's files. A set that was not requested has size 0.
@@ -59,11 +67,15 @@ class MemoryReader : public Reader {
 
   /// Replaces Info().normalization; not thread-safe. Sparse input uses only the scale.
   void SetNormalization(const Normalization& normalization);
+  /// Of a regression: measures mean and standard deviation of the targets of these examples, by
+  /// which all are normalized. A constant target gets deviation 1. Not thread-safe.
+  void MeasureTargets(std::span<const int64_t> examples);
 
  private:
   void ReadDense(std::span<const int64_t> examples, Batch& batch) const;
   void ReadSparse(std::span<const int64_t> examples, Batch& batch) const;
   void ReadLabels(std::span<const int64_t> examples, Batch& batch) const;
+  void ReadTargets(std::span<const int64_t> examples, Batch& batch) const;
   template <typename T>
   void Convert(const T* from, float* to) const;
 

@@ -41,7 +41,15 @@ std::vector<OptionSpec> ShareOptions() {
            .help = "Fraction of the training examples, drawn by the seed, held out for validation.",
            .minimum = 0,
            .maximum = 0.95,
-           .exclusive_minimum = true}};
+           .exclusive_minimum = true},
+          {.name = "stratify",
+           .type = OptionType::kBool,
+           .fallback = false,
+           .help = "Whether these shares take the same fraction of every class."},
+          {.name = "split_seed",
+           .type = OptionType::kInt,
+           .help = "Seed that draws these shares; by default train.seed.",
+           .minimum = 0}};
 }
 
 std::vector<OptionSpec> NormalizeOptions() {
@@ -67,7 +75,10 @@ std::vector<OptionSpec> CommonOptions() {
   std::vector<OptionSpec> specs = {
       {.name = "format", .help = "The format of the files: `yoke list formats`.", .required = true},
       {.name = "train", .type = OptionType::kPaths, .help = "Training file or files."},
-      {.name = "test", .type = OptionType::kPaths, .help = "Test file or files."}};
+      {.name = "test", .type = OptionType::kPaths, .help = "Test file or files."},
+      {.name = "validation",
+       .type = OptionType::kPaths,
+       .help = "Validation file or files, instead of validation_share."}};
   for (const auto& more : {ShareOptions(), NormalizeOptions()})
     specs.insert(specs.end(), more.begin(), more.end());
   specs.push_back({.name = "features",
@@ -121,6 +132,7 @@ void CheckFeatures(const Options& options, const DataInfo& info) {
 
 // Labels that are measurements would make a model with as many outputs.
 void CheckClasses(const LoadedData& loaded) {
+  if (loaded.info.regression) return;
   constexpr int64_t kMany = 1000;
   const int64_t classes = loaded.info.outputs, examples = loaded.train.size;
   Require(loaded.info.multi_label || classes > 1,
@@ -139,31 +151,73 @@ struct Split {
 int64_t CountOf(const Options& options, const char* key, int64_t examples) {
   if (!options.Has(key)) return 0;
   const auto count = std::llround(options.Float(key) * static_cast<double>(examples));
-  return std::clamp<int64_t>(count, 1, examples);
+  return std::clamp<int64_t>(count, std::clamp<int64_t>(examples - 1, 0, 1), examples);
 }
 
-// Draws test examples first, then validation examples from the rest, so that the test set does not
-// depend on validation_share.
-Split SplitExamples(const Options& options, int64_t examples, uint64_t seed) {
-  const std::vector<int64_t> drawn = Permutation(examples, Random({seed, Word(Draw::kSplit)}));
-  const auto test = drawn.begin() + CountOf(options, "test_share", examples);
+// Cuts drawn examples: test examples first, then validation examples from the rest, so that the
+// test set does not depend on validation_share.
+void Cut(const Options& options, const std::vector<int64_t>& drawn, Split& split) {
+  const auto test = drawn.begin() + CountOf(options, "test_share", std::ssize(drawn));
   const auto validation = test + CountOf(options, "validation_share", drawn.end() - test);
-  Require(validation != drawn.end(),
-          "{}: no training example is left of {}; expected smaller shares", options.section(),
-          examples);
-  Split split{{drawn.begin(), test}, {test, validation}, {validation, drawn.end()}};
+  split.test.insert(split.test.end(), drawn.begin(), test);
+  split.validation.insert(split.validation.end(), test, validation);
+  split.train.insert(split.train.end(), validation, drawn.end());
+}
+
+// The drawn examples of each class.
+std::vector<std::vector<int64_t>> ByClass(const std::vector<int64_t>& drawn,
+                                          const std::vector<int32_t>& classes) {
+  std::vector<std::vector<int64_t>> lists(
+      static_cast<size_t>(*std::max_element(classes.begin(), classes.end())) + 1);
+  for (const int64_t example : drawn)
+    lists[static_cast<size_t>(classes[static_cast<size_t>(example)])].push_back(example);
+  return lists;
+}
+
+// `classes`: of each example, to cut every class alike; empty: all examples are cut together.
+Split SplitExamples(const Options& options, int64_t examples, uint64_t seed,
+                    const std::vector<int32_t>& classes) {
+  if (options.Has("split_seed")) seed = static_cast<uint64_t>(options.Int("split_seed"));
+  const std::vector<int64_t> drawn = Permutation(examples, Random({seed, Word(Draw::kSplit)}));
+  Split split;
+  if (classes.empty())
+    Cut(options, drawn, split);
+  else
+    for (const auto& of_class : ByClass(drawn, classes)) Cut(options, of_class, split);
+  Require(!split.train.empty(), "{}: no training example is left of {}; expected smaller shares",
+          options.section(), examples);
   for (auto* share : {&split.test, &split.validation, &split.train})
     std::sort(share->begin(), share->end());
   return split;
 }
 
+// The classes to split by; empty unless the job asks for it.
+std::vector<int32_t> ClassesToSplit(const Options& options, const DataInfo& info,
+                                    const MemoryData& data) {
+  const auto shares = options.Has("test_share") || options.Has("validation_share");
+  for (const char* key : {"stratify", "split_seed"})
+    Require(shares || !options.Has(key) || options.Raw(key) == Value(false),
+            "{} has no effect: expected test_share or validation_share", options.Where(key));
+  if (!options.Bool("stratify")) return {};
+  Require(info.labelled && !info.multi_label && !info.regression,
+          "{}: expected data with one class an example", options.Where("stratify"));
+  const auto classes = data.classes.span();
+  return {classes.begin(), classes.end()};
+}
+
 void CheckFiles(const Request& request, const ReadFiles& files) {
+  Require(!request.format.synthetic || !request.options.Has("validation"),
+          "{}: format '{}' reads no files; expected validation_share",
+          request.options.Where("validation"), request.format.name);
   if (request.format.synthetic) return;
   Require(!files.train.empty(), "data.train: expected the training file or files of format '{}'",
           request.format.name);
 }
 
 void CheckShares(const Options& options, bool has_test) {
+  Require(!options.Has("validation") || !options.Has("validation_share"),
+          "{}: the job names validation data too; expected one of them",
+          options.Where("validation_share"));
   Require(!has_test || !options.Has("test_share"),
           "{}: the job names test data too; expected one of them", options.Where("test_share"));
 }
@@ -186,6 +240,22 @@ bool CanRescale(const Request& request, const ReadFiles& files) {
          all_reopen(files.test);
 }
 
+// The validation files of a job, read like the training data.
+std::shared_ptr<const Reader> OpenValidation(const Request& request, const ReadFiles& files,
+                                             const DataInfo& info) {
+  ReadFiles validation{.test = PathsOf(request.options, "validation"),
+                       .like = &info,
+                       .rescaling = files.rescaling,
+                       .open = files.open,
+                       .memory_limit = files.memory_limit};
+  LoadedData loaded = request.format.load(request.options, validation);
+  Require(loaded.info.input == info.input, "{}: examples are {}; the training data's are {}",
+          request.options.Where("validation"), loaded.info.input.Text(), info.input.Text());
+  DataInfo like = info;
+  like.labelled = loaded.info.labelled;
+  return std::make_unique<MemoryReader>(like, std::move(loaded.test));
+}
+
 DataSets OpenFiles(const Request& request, const ReadFiles& files, uint64_t seed);
 
 DataSets SetsOf(LoadedData loaded, const Request& request, const ReadFiles& files, uint64_t seed) {
@@ -199,24 +269,28 @@ DataSets SetsOf(LoadedData loaded, const Request& request, const ReadFiles& file
   sets.training_files = ChecksumOf(loaded.info, loaded.train);
   sets.test_files = ChecksumOf(loaded.info, loaded.test);
   const bool rescales = loaded.train.bytes.empty() && CanRescale(request, files);
+  const auto classes = ClassesToSplit(options, loaded.info, loaded.train);
   auto all = std::make_shared<MemoryReader>(loaded.info, std::move(loaded.train));
-  Split split = SplitExamples(options, all->Size(), seed);
+  Split split = SplitExamples(options, all->Size(), seed, classes);
   const auto [normalization, needed] = Measure(options, all, split);
   if (rescales && !needed.origin.empty()) {
     all.reset();
     loaded.test = MemoryData();
     ReadFiles again = files;
     again.rescaling = needed;
+    if (!loaded.info.encodings.empty()) again.like = &loaded.info;
     return OpenFiles(request, again, seed);
   }
   all->SetNormalization(normalization);
+  if (loaded.info.regression) all->MeasureTargets(split.train);
   if (loaded.test.size > 0) {
-    loaded.info.normalization = normalization;
+    loaded.info = all->Info();
     sets.test = std::make_unique<MemoryReader>(loaded.info, std::move(loaded.test));
   } else if (!split.test.empty()) {
     sets.test = Subset(all, std::move(split.test));
   }
   if (!split.validation.empty()) sets.validation = Subset(all, std::move(split.validation));
+  if (options.Has("validation")) sets.validation = OpenValidation(request, files, all->Info());
   sets.train = Subset(all, std::move(split.train));
   if (options.Has("augment")) sets.train = Augment(std::move(sets.train), options.Raw("augment"));
   return sets;
@@ -268,14 +342,19 @@ std::unique_ptr<Reader> OpenLike(const Value& data_section, const LikeRequest& l
   Require(read.input == like.like.input, "{}: examples are {}; the model expects {}",
           files.test.empty() ? options.section() : files.test.front(), read.input.Text(),
           like.like.input.Text());
+  Require(read.regression == like.like.regression,
+          "format '{}' reads {}, and the model predicts {}", request.format.name,
+          read.regression ? "target numbers" : "classes or labels",
+          read.regression ? "classes or labels" : "numbers");
   Normalization normalization = like.like.normalization;
   normalization.rescaling = loaded.info.normalization.rescaling;  // what the format has done
   loaded.info.normalization = std::move(normalization);
   MemoryData& data = share && request.format.synthetic ? loaded.train : loaded.test;
+  const auto classes = share ? ClassesToSplit(options, loaded.info, data) : std::vector<int32_t>();
   auto all = std::make_unique<MemoryReader>(loaded.info, std::move(data));
   if (!share) return all;
   const std::shared_ptr<const Reader> source = std::move(all);
-  return Subset(source, SplitExamples(options, source->Size(), like.seed).test);
+  return Subset(source, SplitExamples(options, source->Size(), like.seed, classes).test);
 }
 
 }  // namespace yoke

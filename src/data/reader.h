@@ -37,19 +37,39 @@ struct Normalization {
   Rescaling rescaling = {};            ///< The part of it that the format has done.
 };
 
+/// How a column of a table becomes features.
+struct ColumnEncoding {
+  /// Of text: one feature each, 1 for the cell's own; all are 0 for an unknown or missing one.
+  /// Empty: the column holds numbers.
+  std::vector<std::string> categories = {};
+  double fill = 0;         ///< Of numbers: stands for a missing one (the training data's mean).
+  bool indicator = false;  ///< Of numbers: one more feature, 1 where it is missing.
+
+  bool IsText() const { return !categories.empty(); }
+  int64_t Features() const {
+    return IsText() ? static_cast<int64_t>(categories.size()) : 1 + int64_t{indicator};
+  }
+};
+
 /// Facts about a data set that are known before its first example is read. Saved in checkpoints.
 struct DataInfo {
   Shape input;  ///< One example: {channels, height, width} or {features}.
   bool sparse = false;
   bool multi_label = false;
-  int64_t outputs = 0;  ///< Classes or labels.
-  /// Names of the classes in the data, by index ("-1", "3", "cat"), or of the words of text; empty
-  /// for other multi-label data, whose labels are numbers.
+  bool regression = false;  ///< Each example has `outputs` numbers as targets.
+  int64_t outputs = 0;      ///< Classes, labels or targets.
+  /// Names of the classes in the data, by index ("-1", "3", "cat"), of the words of text, or of the
+  /// targets; empty for other multi-label data, whose labels are numbers, and for targets without
+  /// names.
   std::vector<std::string> label_names = {};
-  /// Names of the features and of the class in a table's header, which other files are matched by;
-  /// empty if the training files have none.
+  /// Names of the feature columns and of the class or target in a table's header, which other files
+  /// are matched by; empty if the training files have none.
   std::vector<std::string> columns = {};
   std::string label_column = {};
+  /// By feature column; empty: each is one feature, and no number is missing.
+  std::vector<ColumnEncoding> encodings = {};
+  /// By target: the model learns (target - mean) / deviation. Empty: not measured yet.
+  std::vector<double> target_mean = {}, target_deviation = {};
   bool labelled = true;     ///< False for input without labels (predict).
   int64_t first_index = 0;  ///< Id of the first feature in the files (LIBSVM: usually 1).
   Normalization normalization = {};

@@ -97,7 +97,7 @@ std::vector<StateTensor> Graph::StateTensors(const LayerStates& states) const {
   return all;
 }
 
-CrossEntropy Graph::Loss() const { return state_->nodes.back().loss.value(); }
+LossFunction Graph::Loss() const { return state_->nodes.back().loss.value(); }
 
 std::optional<OutputProduct> Graph::Output() const {
   const int below = state_->nodes.back().inputs[0];

@@ -15,9 +15,18 @@ namespace yoke {
 /// What a model must know about the data: the input of an example and the number of outputs.
 struct ModelTask {
   Edge input;
-  int64_t outputs = 0;  ///< Classes or labels.
+  int64_t outputs = 0;  ///< Classes, labels or target numbers.
   /// Sets of labels (sigmoid or 1/|labels| softmax) instead of one class.
   bool multi_label = false;
+  bool regression = false;  ///< Numbers instead of a class.
+
+  /// What the data has for each example: "classes", "labels" or "targets".
+  const char* Kind() const { return regression ? "targets" : multi_label ? "labels" : "classes"; }
+  /// The loss of a model that names none.
+  const char* UsualLoss() const {
+    if (regression) return "mean_squared_error";
+    return multi_label ? "sigmoid_cross_entropy" : "softmax_cross_entropy";
+  }
 };
 
 /// The part of a graph that a plan computes: all of it, or one side of Graph::Cut.
@@ -139,7 +148,8 @@ class Graph {
   const ModelTask& task() const;
   std::vector<LayerInfo> Info(int64_t batch = 1) const;
   Cost Price(int64_t batch, GraphPart part = GraphPart::kWhole) const;
-  CrossEntropy Loss() const;  ///< The main loss.
+  LossFunction Loss() const;  ///< The main loss.
+  bool IsSoftmax() const { return Loss() == LossFunction(CrossEntropy::kSoftmax); }
   /// The layer below the loss, if it is a plain linear layer.
   std::optional<OutputProduct> Output() const;
   /// None if the loss's chain has no fully connected layer, nothing below it is trained, or there
@@ -181,6 +191,8 @@ Graph BuildModel(const Value& model_section, const ModelTask& task, DType rows =
 /// not from an ONNX file or `initialize` is set.
 void CopyFileWeights(const Value& model_section, const ModelTask& task, const ParamLayout& layout,
                      float* values);
+/// The options of `[model]` for a regression, of a model without a `loss` of its own.
+const std::vector<OptionSpec>& regression_loss_options();
 /// The options of `[model]` that only an ONNX file has.
 const std::vector<OptionSpec>& file_model_options();
 /// What may be better about training from a `file`, as a sentence; "" if nothing is.

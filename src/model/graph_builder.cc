@@ -59,10 +59,7 @@ class TableReader {
   std::vector<LayerTable> Finish(const ModelTask& task) {
     Require(!tables_.empty(), "the model has no layers");
     if (!IsLoss(tables_.back()))
-      Append({.type = task.multi_label ? "sigmoid_cross_entropy" : "softmax_cross_entropy",
-              .section = "the loss",
-              .options = Value(Table{})},
-             nullptr);
+      Append({.type = task.UsualLoss(), .section = "the loss", .options = Value(Table{})}, nullptr);
     for (const LayerTable& table : tables_)
       AtPlace(table.place, [&] {
         Require(table.readers > 0 || IsLoss(table),
@@ -231,6 +228,10 @@ class NodeMaker {
   }
 
   void CheckScores(const LayerTable& loss) const {
+    Require(IsRegression(*EntryOf(loss).loss) == task_.regression,
+            "the loss '{}' ({}) does not fit the data, which have {}: expected {}", loss.name,
+            loss.type, task_.Kind(),
+            task_.regression ? "a regression loss, such as mean_squared_error" : task_.UsualLoss());
     const GraphNode& last = nodes_[NodeOf(loss.inputs[0])];
     AtPlace(last.place, [&] { CheckOutput(last); });
   }
@@ -239,8 +240,7 @@ class NodeMaker {
     Require(last.output.shape == Shape{task_.outputs},
             "layer '{}' has output {}, but the data has {} {}: the layer below the loss must "
             "output one score for each (such as a linear layer with outputs = {})",
-            last.name, last.output.shape.Text(), task_.outputs,
-            task_.multi_label ? "labels" : "classes", task_.outputs);
+            last.name, last.output.shape.Text(), task_.outputs, task_.Kind(), task_.outputs);
   }
 
   const ModelTask& task_;

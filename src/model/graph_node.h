@@ -24,7 +24,7 @@ struct GraphNode {
   std::unique_ptr<Layer> layer;
   std::vector<int> inputs;                          ///< Nodes before this one, or kData.
   const FullyConnected* fully_connected = nullptr;  ///< The layer, if it is one.
-  std::optional<CrossEntropy> loss = {};            ///< As LayerEntry::loss.
+  std::optional<LossFunction> loss = {};            ///< As LayerEntry::loss.
   Edge output = {};                                 ///< As Layer::Output.
   size_t index = 0;                                 ///< Position in the graph's list.
   std::vector<int> slices = {};                     ///< Indices of its parameters in the layout.

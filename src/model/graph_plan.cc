@@ -18,7 +18,7 @@ namespace yoke {
 namespace {
 
 bool HasLabels(const Batch& batch) {
-  return !batch.classes.empty() ||
+  return !batch.classes.empty() || !batch.targets.empty() ||
          static_cast<int64_t>(batch.labels.offsets.size()) == batch.size + 1;
 }
 

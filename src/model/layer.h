@@ -7,11 +7,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/cost.h"
 #include "base/options.h"
 #include "kernels/cross_entropy/cross_entropy.h"
+#include "kernels/regression_loss.h"
 #include "params/store.h"
 #include "tensor/active_set.h"
 #include "tensor/batch.h"
@@ -203,6 +205,13 @@ struct LayerContext {
 /// Value of LayerEntry::most_inputs for no limit.
 inline constexpr size_t kAnyNumber = std::numeric_limits<size_t>::max();
 
+/// What a loss computes from scores and labels or targets.
+using LossFunction = std::variant<CrossEntropy, RegressionLoss>;
+
+inline bool IsRegression(const LossFunction& loss) {
+  return std::holds_alternative<RegressionLoss>(loss);
+}
+
 /// An entry of the list of layers (src/model/layers.def).
 struct LayerEntry {
   std::string name;
@@ -212,7 +221,7 @@ struct LayerEntry {
   size_t least_inputs = 1;  ///< Number of inputs, checked by the graph.
   size_t most_inputs = 1;
   std::optional<Fusion> fusion = {};      ///< How the layer before may absorb it; none: it cannot.
-  std::optional<CrossEntropy> loss = {};  ///< Of a loss: from scores to one value per example.
+  std::optional<LossFunction> loss = {};  ///< Of a loss: from scores to one value per example.
 };
 
 /// All layers, in the order of layers.def.

@@ -27,12 +27,37 @@ List FromZoo(const Value& section, const std::string& name, const ModelTask& tas
   return entry.build(options, task);
 }
 
+/// Whether a model of the zoo has the option `loss` itself.
+bool HasOwnLoss(const Value& section) {
+  const Value* name = section.Find("name");
+  if (!name || !name->AsString()) return false;
+  const auto& options = FindEntry(models(), "model", *name->AsString()).options;
+  return std::ranges::count(options, "loss", &OptionSpec::name) > 0;
+}
+
+/// [model] without the keys of regression_loss_options.
+Value WithoutLoss(Value section) {
+  if (section.Find("layer") || HasOwnLoss(section)) return section;
+  for (const OptionSpec& key : regression_loss_options()) section.Erase(key.name);
+  return section;
+}
+
+/// Appends the loss that [model] names.
+void AppendLoss(const Value& section, List& layers) {
+  const Value *loss = section.Find("loss"), *given = section.Find("loss_options");
+  Require(loss || !given, "{}: model.loss_options needs model.loss", given ? given->place() : "");
+  if (!loss || HasOwnLoss(section)) return;
+  Value layer = given ? *given : Value(Table{});
+  layer.Set("type", *loss);
+  layers.push_back(std::move(layer));
+}
+
 /// The options of [model] with an ONNX file.
 Options FileOptions(const Value& section) {
   std::vector<OptionSpec> keys = file_model_options();
   keys.insert(keys.end(), {{.name = "file", .type = OptionType::kPath},
                            {.name = "initialize", .type = OptionType::kBool}});
-  return {"model", WithoutConvolutionKeys(section), keys};
+  return {"model", WithoutLoss(WithoutConvolutionKeys(section)), keys};
 }
 
 OnnxModel ReadFile(const Options& options, const ModelTask& task) {
@@ -114,7 +139,8 @@ std::vector<std::string> LayerNames(const List& layers) {
 }
 
 List ModelLayers(const Value& model_section, const ModelTask& task) {
-  List layers = LayersOf(WithoutConvolutionKeys(model_section), task);
+  List layers = LayersOf(WithoutLoss(WithoutConvolutionKeys(model_section)), task);
+  if (!model_section.Find("layer")) AppendLoss(model_section, layers);
   if (const Value* lsh = model_section.Find("lsh")) CheckHashed(*lsh, layers);
   SetConvolutionKeys(model_section, layers);
   return layers;
@@ -155,6 +181,18 @@ std::string FileAdvice(const Value& model_section) {
       "{} was trained with the hashed layer as output; it is dense now, which is slower with many "
       "labels: model.output = \"lsh\" hashes it again",
       options.String("file"));
+}
+
+const std::vector<OptionSpec>& regression_loss_options() {
+  static const std::vector<OptionSpec> options = {
+      {.name = "loss",
+       .help = "The loss of a regression; by default mean_squared_error. Its unit is the standard "
+               "deviation of the target.",
+       .choices = {"mean_squared_error", "mean_absolute_error", "huber", "quantile"}},
+      {.name = "loss_options",
+       .type = OptionType::kTable,
+       .help = "Options of that loss: `{level = 0.9}` of quantile, `{delta = 0.5}` of huber."}};
+  return options;
 }
 
 const std::vector<OptionSpec>& file_model_options() {

@@ -45,7 +45,7 @@ struct Ranking::Searcher {
 
 bool IsRanked(const Graph& graph) {
   const auto output = graph.Output();
-  return output && output->outputs >= kLeastRanked;
+  return output && output->outputs >= kLeastRanked && !graph.task().regression;
 }
 
 void RequireRanked(const Graph& graph) {
@@ -60,7 +60,7 @@ Ranking::Ranking(const Graph& graph, const RankingRequest& request)
     : layout_(graph.layout()),
       output_(graph.Output().value()),
       request_(request),
-      softmax_(graph.Loss() == CrossEntropy::kSoftmax),
+      softmax_(graph.IsSoftmax()),
       top_(std::min(request.top, output_.outputs)),
       ids_(request.batch * top_),
       scores_(request.batch * top_),

@@ -1,6 +1,8 @@
 // SubBatch: windows of dense rows, copies of sparse ones and labels.
 #include "node/sub_batch.h"
 
+#include <algorithm>
+
 #include "kernels/vectors.h"
 
 namespace yoke {
@@ -37,6 +39,9 @@ void TakeExamples(const Batch& from, int64_t begin, int64_t end, Batch& to) {
   to.epoch = from.epoch;
   TakeElements(from.examples, begin, end, to.examples);
   TakeElements(from.classes, begin, end, to.classes);
+  TakeElements(from.weights, begin, end, to.weights);
+  const int64_t outputs = std::ssize(from.targets) / std::max<int64_t>(from.size, 1);
+  TakeElements(from.targets, begin * outputs, end * outputs, to.targets);
   TakeRows(from.labels, from.size, {begin, end}, to.labels);
 }
 

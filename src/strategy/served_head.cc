@@ -22,8 +22,9 @@ struct PartHeader {
   int64_t examples = 0, of_team = 0;
   int64_t epoch = 0;
   uint64_t seed = 0;
-  int64_t classes = 0;  // how many: one an example, or none
-  int64_t labels = 0;   // of all examples together
+  int64_t classes = 0;               // how many: one an example, or none
+  int64_t labels = 0;                // of all examples together
+  int64_t targets = 0, weights = 0;  // likewise
   double learning_rate = 0;
 };
 /// Before the activations' gradient.
@@ -50,6 +51,8 @@ std::pair<int64_t, int64_t> HeadRange(const StrategyContext& context) {
 bool HasLabelSets(const Batch& batch) {
   return static_cast<int64_t>(batch.labels.offsets.size()) == batch.size + 1;
 }
+
+bool HasLabelSets(const PartHeader& header) { return header.classes + header.targets == 0; }
 
 }  // namespace
 
@@ -131,6 +134,8 @@ class HeadService {
     batch_.epoch = parts[0].header.epoch;
     batch_.examples.clear();
     batch_.classes.clear();
+    batch_.targets.clear();
+    batch_.weights.clear();
     batch_.labels.Clear();
     batch_.ResizeDense({context_.head->width});
     std::span activations(batch_.dense.As<float>(), batch_.dense.Count());
@@ -140,7 +145,7 @@ class HeadService {
       activations = activations.subspan(count);
     }
     Check(activations.empty(), "the parts of a served head's batch are not the batch");
-    if (parts[0].header.classes > 0) batch_.labels.offsets.clear();
+    if (!HasLabelSets(parts[0].header)) batch_.labels.offsets.clear();
   }
 
   void Take(const Part& part, std::span<float> activations) {
@@ -148,7 +153,9 @@ class HeadService {
     message.Take<PartHeader>();
     TakeMore(message, part.header.examples, batch_.examples);
     TakeMore(message, part.header.classes, batch_.classes);
-    if (part.header.classes == 0) {
+    TakeMore(message, part.header.targets, batch_.targets);
+    TakeMore(message, part.header.weights, batch_.weights);
+    if (HasLabelSets(part.header)) {
       std::vector<int64_t>& offsets = batch_.labels.offsets;
       const int64_t before = offsets.back();
       const size_t first = offsets.size();
@@ -215,11 +222,15 @@ double ServedHead::Step(const Batch& batch, float* gradient) {
                              .seed = batch.seed,
                              .classes = static_cast<int64_t>(batch.classes.size()),
                              .labels = sets ? batch.labels.offsets.back() : 0,
+                             .targets = static_cast<int64_t>(batch.targets.size()),
+                             .weights = static_cast<int64_t>(batch.weights.size()),
                              .learning_rate = step_.learning_rate};
   message_.clear();
   Append(message_, std::span(&header, 1));
   AppendAll(message_, batch.examples);
   AppendAll(message_, batch.classes);
+  AppendAll(message_, batch.targets);
+  AppendAll(message_, batch.weights);
   if (sets) {
     Append(message_, std::span<const int64_t>(batch.labels.offsets).subspan(1));
     AppendAll(message_, batch.labels.ids);

@@ -29,10 +29,12 @@ struct SparseStorage {
   }
 };
 
-/// A batch's targets, wherever they lie: one class an example, or a set of labels each.
+/// A batch's targets, wherever they lie: one class an example, a set of labels each, or numbers.
 struct Labels {
   const int32_t* classes = nullptr;
   SparseRows sets = {};
+  const float* targets = nullptr;  ///< Batch::targets.
+  const float* weights = nullptr;  ///< Batch::weights; null: every example counts 1.
 };
 
 class Batch {
@@ -50,6 +52,9 @@ class Batch {
 
   std::vector<int32_t> classes;  ///< One class per example, or empty.
   SparseStorage labels;          ///< Label sets (values empty), or empty.
+  /// Regression: [size, outputs], normalized as DataInfo says, or empty.
+  std::vector<float> targets;
+  std::vector<float> weights;  ///< How much each example counts in the loss, or empty: 1 each.
 
   /// Copies of these arrays on a device, which may be under way (BatchArrays::Send). Null: a plan
   /// on a device copies them itself.
@@ -58,8 +63,15 @@ class Batch {
   std::vector<int64_t> scratch;  ///< For a reader that wraps another one, while it reads.
 
   Labels Targets() const {
-    if (!classes.empty()) return {.classes = classes.data()};
-    return {.sets = labels.View()};
+    Labels all;
+    if (!weights.empty()) all.weights = weights.data();
+    if (!classes.empty())
+      all.classes = classes.data();
+    else if (!targets.empty())
+      all.targets = targets.data();
+    else
+      all.sets = labels.View();
+    return all;
   }
 
   /// Makes `dense` a tensor of [size, axes...] in this batch's storage, which only grows.

@@ -18,6 +18,8 @@ class BatchArrays {
         sparse_copy_(target),
         classes_copy_(target),
         sets_copy_(target),
+        targets_copy_(target),
+        weights_copy_(target),
         examples_copy_(target) {}
 
   /// Follows `batch`: its input, labels and example ids. On another device, starts their copies
@@ -26,10 +28,7 @@ class BatchArrays {
     dense_ = batch.dense;
     dense_.data = dense_copy_.Of(dense_.As<char>(), dense_.Bytes());
     sparse_ = sparse_copy_.Of(batch.sparse);
-    if (batch.classes.empty())
-      labels_ = {.sets = sets_copy_.Of(batch.labels)};
-    else
-      labels_ = {.classes = classes_copy_.Of(batch.classes)};
+    TakeLabels(batch);
     examples_ = batch.examples.empty() ? nullptr : examples_copy_.Of(batch.examples);
   }
   /// Take on another device; what `stream` runs from Join on finds the copies there.
@@ -45,6 +44,17 @@ class BatchArrays {
   const int64_t* examples() const { return examples_; }  ///< Null: not known.
 
  private:
+  void TakeLabels(const Batch& batch) {
+    labels_ = {};
+    if (!batch.weights.empty()) labels_.weights = weights_copy_.Of(batch.weights);
+    if (!batch.classes.empty())
+      labels_.classes = classes_copy_.Of(batch.classes);
+    else if (!batch.targets.empty())
+      labels_.targets = targets_copy_.Of(batch.targets);
+    else
+      labels_.sets = sets_copy_.Of(batch.labels);
+  }
+
   struct ArrayCopy {
     explicit ArrayCopy(const Target& target)
         : on_host(target.device->IsHost()),
@@ -86,6 +96,7 @@ class BatchArrays {
   SparseCopy sparse_copy_;
   ArrayCopy classes_copy_;
   SparseCopy sets_copy_;
+  ArrayCopy targets_copy_, weights_copy_;
   ArrayCopy examples_copy_;
 };
 

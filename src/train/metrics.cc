@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/stop.h"
 #include "base/thread.h"
+#include "data/preprocess.h"
 #include "kernels/best_scores.h"
 #include "kernels/cross_entropy/cross_entropy.h"
 #include "kernels/threads.h"
@@ -51,9 +52,23 @@ double StandardError(const Sum& sum, double n, double all) {
   return std::sqrt(std::max(variance, 0.0) / n * (1 - n / all));
 }
 
+/// Of a regression, in standard deviations of each target.
+struct TargetSums {
+  double errors = 0, squares = 0;  ///< Absolute errors, and squared ones.
+  Sum target;
+
+  TargetSums& operator+=(const TargetSums& more) {
+    errors += more.errors;
+    squares += more.squares;
+    target += more.target;
+    return *this;
+  }
+};
+
 /// Sums over some examples.
 struct Sums {
   Sum loss, correct;
+  std::vector<TargetSums> targets = {};
   std::array<Sum, kPrecisionAt.size()> precision = {};
   // Search by tables:
   std::array<double, kRecallAt.size()> recall = {};
@@ -63,6 +78,8 @@ struct Sums {
   Sums& operator+=(const Sums& more) {
     loss += more.loss;
     correct += more.correct;
+    targets.resize(std::max(targets.size(), more.targets.size()));
+    for (size_t k = 0; k < more.targets.size(); ++k) targets[k] += more.targets[k];
     for (size_t k = 0; k < precision.size(); ++k) precision[k] += more.precision[k];
     for (size_t k = 0; k < recall.size(); ++k) recall[k] += more.recall[k];
     scored += more.scored;
@@ -146,6 +163,7 @@ class Evaluation {
   }
 
   Metrics Total() {
+    if (reader_.Info().regression) return Errors();
     Metrics metrics;
     AddMean("loss", total_.loss, metrics);
     AddHits(metrics);
@@ -190,7 +208,41 @@ class Evaluation {
       AddMean(fmt::format("p_at_{}", kPrecisionAt[k]), total_.precision[k], metrics);
   }
 
-  bool HasCurve() const { return !reader_.Info().multi_label && reader_.Info().outputs == 2; }
+  /// A coefficient of determination is 0 for a target that does not vary.
+  Metrics Errors() const {
+    const DataInfo& info = reader_.Info();
+    const double outputs = static_cast<double>(info.outputs), n = examples();
+    double squares = 0, errors = 0, r2 = 0;
+    for (size_t k = 0; k < total_.targets.size(); ++k) {
+      const TargetSums& sums = total_.targets[k];
+      const double unit = ByChannel(info.target_deviation, k, 1);
+      const double around = sums.target.squares - sums.target.values * sums.target.values / n;
+      squares += sums.squares * unit * unit / (n * outputs);
+      errors += sums.errors * unit / (n * outputs);
+      r2 += (around > 0 ? 1 - sums.squares / around : 0) / outputs;
+    }
+    return {{"loss", total_.loss.values / n},
+            {"rmse", std::sqrt(squares)},
+            {"mae", errors},
+            {"r2", r2}};
+  }
+
+  void AddErrors(const Batch& batch, std::span<const float> scores, Sums& sums) const {
+    const auto outputs = static_cast<size_t>(reader_.Info().outputs);
+    sums.targets.resize(outputs);
+    for (size_t i = 0; i < scores.size(); ++i) {
+      TargetSums& of = sums.targets[i % outputs];
+      const double error = double{scores[i]} - batch.targets[i];
+      of.errors += std::abs(error);
+      of.squares += error * error;
+      of.target += batch.targets[i];
+    }
+  }
+
+  bool HasCurve() const {
+    const DataInfo& info = reader_.Info();
+    return !info.multi_label && !info.regression && info.outputs == 2;
+  }
 
   bool Stopped() const { return StopIsAsked(request_.stop); }
 
@@ -219,6 +271,7 @@ class Evaluation {
     std::vector<int64_t> examples(static_cast<size_t>(std::min(chunk_, reader_.Size() - begin)));
     std::iota(examples.begin(), examples.end(), begin);
     reader_.Read({.examples = examples}, batch);
+    batch.weights.clear();  // they are for training
   }
 
   Plans Compile(int64_t size) const {
@@ -277,9 +330,10 @@ class Evaluation {
   void Measure(const Batch& batch, Scorer& scorer, Sums& sums) {
     const std::span<const float> all = scorer.Forward(batch, params_);
     sums.loss.values = scorer.Loss() * static_cast<double>(batch.size);
+    if (FirstNonFinite(all) >= 0) sums.loss.values = NAN;  // -inf for another class: it is finite
+    if (reader_.Info().regression) return AddErrors(batch, all, sums);
     if (request_.sample_of > 0) sums.loss.squares = SquaresOfLosses(batch, all.data());
     const int64_t outputs = reader_.Info().outputs;
-    if (FirstNonFinite(all) >= 0) sums.loss.values = NAN;  // -inf for another class: it is finite
     const SparseRows labels = batch.labels.View();
     for (int64_t i = 0; i < batch.size; ++i) {
       const float* scores = all.data() + i * outputs;
@@ -288,17 +342,26 @@ class Evaluation {
                      LabelsOf(labels, i), sums);
       } else {
         sums.correct += IsFirst(scores, outputs, batch.classes[i]) ? 1.0 : 0.0;
+        if (request_.confusion) CountClass(batch.classes[i], scores);
       }
       if (!scored_.empty())
         scored_[batch.examples[i]] = {scores[1] - scores[0], batch.classes[i] == 1};
     }
   }
 
+  /// Threads add to the same counts.
+  void CountClass(int32_t truth, const float* scores) const {
+    const auto found = std::max_element(scores, scores + reader_.Info().outputs) - scores;
+    std::atomic_ref<int64_t>(request_.confusion->At(truth, found))
+        .fetch_add(1, std::memory_order_relaxed);
+  }
+
   double SquaresOfLosses(const Batch& batch, const float* scores) const {
     std::vector<float> losses(static_cast<size_t>(batch.size));
-    MakeCrossEntropy(
-        {.function = request_.graph.Loss(), .batch = batch.size, .outputs = reader_.Info().outputs},
-        {.reference = request_.reference_kernels})
+    MakeCrossEntropy({.function = std::get<CrossEntropy>(request_.graph.Loss()),
+                      .batch = batch.size,
+                      .outputs = reader_.Info().outputs},
+                     {.reference = request_.reference_kernels})
         ->Forward({.scores = scores, .labels = batch.Targets(), .losses = losses.data()});
     Sum sum;
     for (const float loss : losses) sum += loss;
@@ -335,6 +398,7 @@ std::vector<int32_t> TopScores(std::span<const float> scores, int count) {
 }
 
 std::vector<std::string> MetricNames(const DataInfo& data) {
+  if (data.regression) return {"loss", "rmse", "mae", "r2"};
   if (data.multi_label) return {"loss", "p_at_1", "p_at_3", "p_at_5"};
   if (data.outputs == 2) return {"loss", "accuracy", "auc"};
   return {"loss", "accuracy"};
@@ -351,7 +415,9 @@ double MetricOf(const Metrics& metrics, const std::string& name) {
 
 std::string ErrorName(const std::string& metric) { return metric + "_error"; }
 
-bool MoreIsBetter(const std::string& name) { return name != "loss"; }
+bool MoreIsBetter(const std::string& name) {
+  return name != "loss" && name != "rmse" && name != "mae";
+}
 
 Metrics Evaluate(const Reader& reader, const EvaluateRequest& request) {
   CheckData(reader);

@@ -10,10 +10,12 @@
 #include "data/reader.h"
 #include "model/graph.h"
 #include "model/output_search.h"
+#include "train/confusion.h"
 
 namespace yoke {
 
-/// Name -> value in a fixed order: loss, accuracy, p_at_1, p_at_3, p_at_5, auc (those that apply).
+/// Name -> value in a fixed order: loss, accuracy, p_at_1, p_at_3, p_at_5, auc, rmse, mae, r2
+/// (those that apply).
 using Metrics = std::vector<std::pair<std::string, double>>;
 
 /// What rank 0's layers counted while training (model/layer_counts.h), and where its steps' time
@@ -24,13 +26,13 @@ struct LayerReport {
 };
 
 /// The metrics that apply to a data set. Classes: loss, accuracy, and auc when there are two; label
-/// sets: loss and p_at_1, 3, 5.
+/// sets: loss and p_at_1, 3, 5; targets: loss, rmse, mae and r2.
 std::vector<std::string> MetricNames(const DataInfo& data);
 /// The value of a metric. Throws UserError with the existing metrics if it is missing.
 double MetricOf(const Metrics& metrics, const std::string& name);
 /// "loss_error": the name of a metric's standard error.
 std::string ErrorName(const std::string& metric);
-/// Whether a higher value is better (all except loss).
+/// Whether a higher value is better (all except loss, rmse and mae).
 bool MoreIsBetter(const std::string& name);
 
 /// Evaluates packed values on every example of a reader, in large batches without dropout: on all
@@ -45,10 +47,12 @@ struct EvaluateRequest {
   bool reference_kernels = false;
   int threads = 1;
   /// Not 0: the examples are a random sample of so many, and each metric but auc is followed by its
-  /// standard error, with the correction for a finite population, as NAME_error.
+  /// standard error, with the correction for a finite population, as NAME_error. A regression has
+  /// none.
   int64_t sample_of = 0;
   /// If not 0, evaluation stops and the metrics are empty.
   const std::atomic<int>* stop = nullptr;
+  Confusion* confusion = nullptr;  ///< Gets the counts of classes, of a model that is not ranked.
 };
 /// The loss is NaN if any score is not finite.
 Metrics Evaluate(const Reader& reader, const EvaluateRequest& request);

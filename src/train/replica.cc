@@ -61,7 +61,10 @@ ModelTask TaskOf(const DataInfo& data) {
   Edge input;
   input.shape = data.input;
   input.sparse = data.sparse;
-  return {.input = input, .outputs = data.outputs, .multi_label = data.multi_label};
+  return {.input = input,
+          .outputs = data.outputs,
+          .multi_label = data.multi_label,
+          .regression = data.regression};
 }
 
 const StrategyEntry& StrategyOf(const Job& job) {

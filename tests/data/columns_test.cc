@@ -10,22 +10,17 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 TEST(Columns, AreFoundByName) {
-  const ColumnMatch match = MatchByName({"c", "id", "b", "a"}, {"a", "b"}, "c");
+  const ColumnMatch match = MatchByName({"c", "id", "b", "a"}, {"a", "b"}, {"c"});
   EXPECT_THAT(match.feature, ElementsAre(-1, -1, 1, 0));
-  EXPECT_EQ(match.label, 0);
+  EXPECT_THAT(match.labels, ElementsAre(0));
   EXPECT_THAT(match.left_out, ElementsAre("id"));
   EXPECT_THAT(match.missing, IsEmpty());
 }
 
 TEST(Columns, ThatAreMissingAreNamed) {
-  const ColumnMatch match = MatchByName({"b"}, {"a", "b"}, "c");
+  const ColumnMatch match = MatchByName({"b"}, {"a", "b"}, {"c"});
   EXPECT_THAT(match.missing, ElementsAre("a"));
-  EXPECT_EQ(match.label, -1);
-}
-
-TEST(Columns, AreFoundByPlace) {
-  EXPECT_THAT(MatchByPlace(3, 1).feature, ElementsAre(0, -1, 1));
-  EXPECT_THAT(MatchByPlace(2, -1).feature, ElementsAre(0, 1));
+  EXPECT_FALSE(match.HasLabels());
 }
 
 TEST(Columns, MayBeNamedByCounting) {

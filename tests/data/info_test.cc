@@ -28,6 +28,27 @@ TEST(Info, SurvivesAsAValue) {
   EXPECT_EQ(back.normalization.scale, info.normalization.scale);
 }
 
+TEST(Info, KeepsHowATableIsRead) {
+  const DataInfo info{
+      .input = {4},
+      .regression = true,
+      .outputs = 1,
+      .label_names = {"price"},
+      .columns = {"city", "size"},
+      .label_column = "price",
+      .encodings = {{.categories = {"Lima", "Oslo"}}, {.fill = 0.25, .indicator = true}},
+      .target_mean = {3},
+      .target_deviation = {0.5}};
+  const DataInfo back = InfoFromValue(InfoAsValue(info));
+  EXPECT_EQ(InfoAsValue(back), InfoAsValue(info));
+  EXPECT_TRUE(back.regression);
+  EXPECT_EQ(back.encodings[0].categories, info.encodings[0].categories);
+  EXPECT_EQ(back.encodings[1].fill, 0.25);
+  EXPECT_TRUE(back.encodings[1].indicator);
+  EXPECT_EQ(back.target_mean, info.target_mean);
+  EXPECT_EQ(back.target_deviation, info.target_deviation);
+}
+
 TEST(Info, NamesWhatIsMissing) {
   Value value = InfoAsValue({.input = {1}});
   value.Erase("outputs");

@@ -96,4 +96,22 @@ TEST(MemoryReader, RefusesWhatDoesNotExist) {
   EXPECT_THROW(MemoryReader({.input = {4}}, std::move(short_data)), Error);
 }
 
+TEST(MemoryReader, NormalizesTargetsByThoseMeasured) {
+  MemoryData data;
+  data.size = 3;
+  for (float x : {1.0F, 2.0F, 3.0F}) data.floats.push_back(x);
+  for (double t : {10.0, 5.0, 14.0, 5.0, 100.0, 5.0}) data.targets.push_back(t);
+  for (float w : {0.5F, 1.5F, 1.0F}) data.weights.push_back(w);
+  MemoryReader reader({.input = {1}, .regression = true, .outputs = 2}, std::move(data));
+  const std::vector<int64_t> training = {0, 1}, all = {2, 0};
+  reader.MeasureTargets(training);
+  EXPECT_THAT(reader.Info().target_mean, ElementsAre(12, 5));
+  EXPECT_THAT(reader.Info().target_deviation, ElementsAre(2, 1));
+  Batch batch;
+  reader.Read({.examples = all}, batch);
+  EXPECT_THAT(batch.targets, ElementsAre(44, 0, -1, 0));
+  EXPECT_THAT(batch.weights, ElementsAre(1, 0.5));
+  EXPECT_TRUE(batch.classes.empty());
+}
+
 }  // namespace yoke::memory_reader_test

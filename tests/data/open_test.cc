@@ -166,7 +166,9 @@ TEST_F(Open, RefusesToShiftSparseData) {
 TEST_F(Open, RefusesMeasurementsAsClasses) {
   std::string text;
   for (int i = 0; i < 1500; ++i) text += fmt::format("1,{}.5\n", i);
-  EXPECT_THAT(Error(Section(text)), HasSubstr("1500 different labels in 1500 examples"));
+  EXPECT_THAT(Error(Section(text, {{"task", "classes"}})),
+              HasSubstr("1500 different labels in 1500 examples"));
+  EXPECT_TRUE(OpenData(Section(text), 1).train->Info().regression);
 }
 
 TEST_F(Open, RefusesOneClassButReadsItLikeOthers) {
@@ -176,6 +178,36 @@ TEST_F(Open, RefusesOneClassButReadsItLikeOthers) {
   const DataSets data = OpenData(Section(Rows(9)), 1);
   const std::string one = folder_.Write("one.csv", "1,2,0\n");
   EXPECT_EQ(OpenLike(Section(Rows(9)), {.paths = {one}, .like = data.train->Info()})->Size(), 1);
+}
+
+TEST_F(Open, SharesTakeEveryClassAlike) {
+  std::string text;  // nine of ten are of class 0
+  for (int i = 0; i < 100; ++i) text += fmt::format("{},0,{}\n", i, i % 10 == 0);
+  const Table section = Section(text, {{"test_share", 0.2}, {"stratify", true}});
+  for (const uint64_t seed : {1, 2}) {
+    const DataSets data = OpenData(section, seed);
+    Batch batch;
+    std::vector<int64_t> all(20);
+    std::iota(all.begin(), all.end(), 0);
+    data.test->Read({.examples = all}, batch);
+    EXPECT_EQ(std::ranges::count(batch.classes, 1), 2);
+    EXPECT_EQ(Column(*OpenLike(section, {.like = data.train->Info(), .seed = seed}), 0),
+              Column(*data.test, 0));
+  }
+  const Table fixed = Section(text, {{"test_share", 0.2}, {"split_seed", 5}});
+  EXPECT_EQ(Column(*OpenData(fixed, 1).test, 0), Column(*OpenData(fixed, 2).test, 0));
+  EXPECT_THAT(Error(Section(text, {{"stratify", true}})), HasSubstr("data.stratify has no effect"));
+}
+
+TEST_F(Open, ReadsValidationFilesLikeTheTrainingData) {
+  const std::string more = folder_.Write("more.csv", "7,9,1\n8,9,0\n");
+  const DataSets data =
+      OpenData(Section(Rows(9), {{"validation", more}, {"normalize", "standard"}}), 1);
+  EXPECT_EQ(data.train->Size(), 9);
+  ASSERT_EQ(data.validation->Size(), 2);
+  EXPECT_EQ(data.validation->Info().normalization.mean, data.train->Info().normalization.mean);
+  EXPECT_THAT(Error(Section(Rows(9), {{"validation", more}, {"validation_share", 0.5}})),
+              HasSubstr("data.validation_share"));
 }
 
 TEST_F(Open, SplitsSyntheticDataAgain) {

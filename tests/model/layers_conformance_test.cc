@@ -228,6 +228,11 @@ const std::vector<LayerCase>& Cases() {
        .input = {50},
        .batch = 6,
        .label_sets = true},
+      {.type = "mean_squared_error", .options = "", .input = {1}, .batch = 5},
+      {.type = "mean_squared_error", .options = "weight = 0.5", .input = {3}, .batch = 4},
+      {.type = "mean_absolute_error", .options = "", .input = {2}, .batch = 4},
+      {.type = "huber", .options = "delta = 1.5", .input = {2}, .batch = 6},
+      {.type = "quantile", .options = "level = 0.9", .input = {2}, .batch = 4},
   };
   return cases;
 }

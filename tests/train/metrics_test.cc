@@ -10,6 +10,8 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "base/thread.h"
+#include "data/memory_reader.h"
+#include "kernels/vectors.h"
 #include "model/output_tables.h"
 #include "tensor/emulated.h"
 #include "train/replica.h"
@@ -191,6 +193,51 @@ TEST(EvaluateTest, TwoClasses) {
   EXPECT_NEAR(MetricOf(metrics, "accuracy"), correct / n, 1e-9);
   EXPECT_NEAR(MetricOf(metrics, "loss"), loss / n, 1e-5);
   EXPECT_NEAR(MetricOf(metrics, "auc"), CurveByPairs(scored), 1e-4);
+}
+
+TEST(EvaluateTest, TargetsInTheirOwnUnit) {
+  constexpr int64_t kExamples = 50;
+  MemoryData data;
+  data.size = kExamples;
+  for (int64_t i = 0; i < kExamples; ++i) {
+    data.floats.push_back(static_cast<float>(i % 7));
+    data.targets.push_back(100 + 20 * static_cast<double>(i % 5));
+  }
+  std::vector<int64_t> all(kExamples);
+  std::iota(all.begin(), all.end(), 0);
+  MemoryReader reader({.input = {1}, .regression = true, .outputs = 1}, std::move(data));
+  reader.MeasureTargets(all);
+  const Graph graph(Case::Layers(reader.Info(), ""), TaskOf(reader.Info()));
+  ParamStore params(graph.layout(), Cpu());
+  Fill(params.values(0), 0.5F);
+  Fill(params.values(1), 0);
+  const ParamView view = params.View();
+  double squares = 0, errors = 0, around = 0;
+  for (int64_t i = 0; i < kExamples; ++i) {
+    const double target = 100 + 20 * static_cast<double>(i % 5);
+    const double found = 140 + reader.Info().target_deviation[0] * 0.5 * static_cast<double>(i % 7);
+    squares += (found - target) * (found - target);
+    errors += std::abs(found - target);
+    around += (target - 140) * (target - 140);
+  }
+  const Metrics metrics = Evaluate(reader, {.graph = graph, .params = view, .threads = 2});
+  EXPECT_NEAR(MetricOf(metrics, "rmse"), std::sqrt(squares / kExamples), 1e-4);
+  EXPECT_NEAR(MetricOf(metrics, "mae"), errors / kExamples, 1e-4);
+  EXPECT_NEAR(MetricOf(metrics, "r2"), 1 - squares / around, 1e-6);
+  EXPECT_NEAR(MetricOf(metrics, "loss"), squares / around, 1e-6);
+  EXPECT_FALSE(MoreIsBetter("rmse"));
+  EXPECT_TRUE(MoreIsBetter("r2"));
+}
+
+TEST(EvaluateTest, CountsWhatClassesAreTakenFor) {
+  const Case c(false);
+  Confusion confusion(2);
+  const ParamView view = c.params.View();
+  const Metrics metrics =
+      Evaluate(c.reader, {.graph = c.graph, .params = view, .threads = 2, .confusion = &confusion});
+  const auto right = static_cast<double>(confusion.At(0, 0) + confusion.At(1, 1));
+  EXPECT_EQ(confusion.Of(0) + confusion.Of(1), c.reader.Size());
+  EXPECT_NEAR(MetricOf(metrics, "accuracy"), right / static_cast<double>(c.reader.Size()), 1e-12);
 }
 
 TEST(EvaluateTest, LabelSets) {

@@ -1,15 +1,15 @@
-// CSV: one example per line, numbers and a class in columns, matched by the names in the first
-// line.
+// CSV: one example per line, in columns that are matched by the names in the first line: numbers,
+// categories, and a class or targets.
 #include <algorithm>
-#include <cmath>
 #include <unordered_set>
 
 #include "base/options.h"
 #include "base/utf8.h"
-#include "data/classes.h"
 #include "data/columns.h"
 #include "data/memory_reader.h"
 #include "data/preprocess.h"
+#include "data/table_columns.h"
+#include "data/table_labels.h"
 #include "data/text.h"
 
 namespace yoke {
@@ -18,33 +18,31 @@ namespace {
 class CsvLoader {
  public:
   CsvLoader(const Options& options, const ReadFiles& files)
-      : files_(files),
-        classes_(files.like),
+      : options_(options),
+        files_(files),
+        choice_(options),
+        labels_(files.like, options.String("task"), files.labels_optional),
+        features_(files.like, files.rescaling),
         cells_(Delimiter(options)),
         delimiter_(Delimiter(options)),
-        header_(options.String("header")),
-        label_(options.Int("label")) {
-    if (files.like) {
-      features_ = files.like->input[0];
-      columns_known_ = true;
-      expected_names_ = files.like->columns;
-      expected_label_ = files.like->label_column;
-    }
-    if (options.Has("features")) features_ = options.Int("features");
+        header_(options.String("header")) {
+    Require(choice_.Labels() > 0, "{}: expected a column", options.Where("label"));
+    Require(!options.Has("weight") || options.Columns("weight").size() == 1,
+            "{}: expected one column", options.Where("weight"));
+    if (!files.like) return;
+    feature_names_ = files.like->columns;
+    label_names_ = LabelNames(*files.like);
+    labels_.SetColumns(std::ssize(label_names_));
   }
 
   LoadedData Load() {
     LoadedData loaded(files_.memory_limit);
+    training_ = true;
     for (const std::string& path : files_.train) ReadFile(path, loaded.train);
-    classes_.Close(loaded.train.classes);
+    training_ = false;
+    if (!files_.train.empty()) FinishTraining(loaded.train);
     for (const std::string& path : files_.test) ReadFile(path, loaded.test);
-    loaded.info = {.input = {features_},
-                   .outputs = static_cast<int64_t>(classes_.names().size()),
-                   .label_names = classes_.names(),
-                   .columns = std::move(expected_names_),
-                   .label_column = std::move(expected_label_),
-                   .labelled = labelled_,
-                   .normalization = RescaledOnly(files_.rescaling)};
+    loaded.info = Info();
     loaded.notes = std::move(notes_);
     return loaded;
   }
@@ -55,6 +53,52 @@ class CsvLoader {
     Require(text.size() == 1 && text != "\"" && text != "\n", "{}: expected one character, got {}",
             options.Where("delimiter"), Quoted(text));
     return text[0];
+  }
+
+  // Of the class, or of the targets.
+  static std::vector<std::string> LabelNames(const DataInfo& info) {
+    if (!info.regression || info.outputs == 1) return {info.label_column};
+    if (!info.label_names.empty()) return info.label_names;
+    return std::vector<std::string>(static_cast<size_t>(info.outputs));
+  }
+
+  void FinishTraining(MemoryData& train) {
+    features_.Finish(train.size, files_.memory_limit, train.floats);
+    labels_.Finish(train);
+    ScaleWeights(train.weights);
+    if (files_.like) return;
+    if (features_.missing() > 0)
+      notes_.push_back(fmt::format("missing numbers: {}; each is taken as the mean of its column",
+                                   features_.missing()));
+    notes_.push_back(labels_.Text(train));
+  }
+
+  // To a mean of 1, so that a learning rate means what it does without them.
+  void ScaleWeights(GrowingArray<float>& weights) const {
+    if (weights.empty()) return;
+    double sum = 0;
+    for (const float weight : weights.span()) sum += weight;
+    Require(sum > 0, "{}: all weights are 0", options_.Where("weight"));
+    const double scale = static_cast<double>(weights.size()) / sum;
+    for (float& weight : weights.span()) weight = static_cast<float>(weight * scale);
+  }
+
+  DataInfo Info() {
+    DataInfo info = files_.like ? *files_.like : DataInfo();
+    info.labelled = labels_.labelled();
+    info.normalization = RescaledOnly(files_.rescaling);
+    if (files_.like) return info;
+    info.input = {features_.features()};
+    info.columns = feature_names_;
+    info.encodings = features_.Encodings();
+    info.label_column = label_names_[0];
+    info.regression = labels_.regression();
+    if (!info.regression)
+      info.label_names = labels_.classes().names();
+    else if (!feature_names_.empty())
+      info.label_names = label_names_;
+    info.outputs = info.regression ? choice_.Labels() : std::ssize(info.label_names);
+    return info;
   }
 
   void ReadFile(const std::string& path, MemoryData& data) {
@@ -74,87 +118,110 @@ class CsvLoader {
   bool SetColumns(const LineReader& lines, const std::string& path,
                   const std::vector<std::string_view>& cells) {
     columns_ = static_cast<int64_t>(cells.size());
-    const bool header = IsHeader(path, cells);
+    has_header_ = IsHeader(path, cells);
     names_.clear();
-    if (header) names_.assign(cells.begin(), cells.end());
-    if (header && !expected_names_.empty())
+    if (has_header_) names_.assign(cells.begin(), cells.end());
+    if (has_header_ && !feature_names_.empty())
       SetByName(lines, cells);
     else
-      SetByPlace(lines, header);
-    columns_known_ = true;
-    return header;
+      SetByPlace(lines);
+    label_places_.clear();
+    for (const int64_t label : match_.labels) label_places_.push_back(NameOf(label));
+    return has_header_;
   }
 
   void SetByName(const LineReader& lines, const std::vector<std::string_view>& cells) {
-    match_ = MatchByName(cells, expected_names_, expected_label_);
+    match_ = MatchByName(cells, feature_names_, label_names_);
     if (!match_.missing.empty())
       lines.Fail("no column is named {}; expected the columns of the training data in any order",
                  ListOfNames(match_.missing));
-    if (match_.label < 0 && !files_.labels_optional)
-      lines.Fail("no column is named '{}', as the class is in the training data",
-                 OneLine(expected_label_));
-    if (match_.label < 0) labelled_ = false;
-    if (!match_.left_out.empty())
+    for (size_t k = 0; k < label_names_.size() && !files_.labels_optional; ++k)
+      if (match_.labels[k] < 0)
+        lines.Fail("no column is named '{}', as the {} is in the training data",
+                   OneLine(label_names_[k]), labels_.regression() ? "target" : "class");
+    if (!match_.HasLabels()) labels_.Unlabelled();
+    if (training_ && options_.Has("weight"))
+      match_.weight = choice_.Places(lines, "weight", names_, columns_)[0];
+    std::erase_if(match_.left_out, [&](const std::string& name) { return choice_.Names(name); });
+    if (!match_.left_out.empty() && !options_.Has("columns"))
       notes_.push_back(fmt::format("{}: left out columns that the training data lack: {}",
                                    lines.Name(), ListOfNames(match_.left_out)));
   }
 
-  void SetByPlace(const LineReader& lines, bool header) {
-    const int64_t label = LabelPlace();
-    if (label < 0) labelled_ = false;
-    if (label < -1 || label >= columns_)
-      lines.Fail("{} columns; expected a label in column {}", columns_, label_);
-    const int64_t features = columns_ - (label >= 0);
-    if (features_ < 0) features_ = features;
-    if (features != features_ || features == 0)
+  void SetByPlace(const LineReader& lines) {
+    const bool first = features_.learning() && features_.size() == 0;
+    match_ = IsWithoutLabels() ? FeaturesAlone() : choice_.Match(lines, names_, columns_);
+    if (!match_.HasLabels()) labels_.Unlabelled();
+    const int64_t features = std::ranges::max(match_.feature) + 1;
+    const int64_t expected = first ? Expected(features) : features_.size();
+    if (features != expected || features == 0)
       lines.Fail("{} columns besides the label; expected {}", features,
-                 features_ > 0 ? features_ : 1);
-    match_ = MatchByPlace(columns_, label);
-    if (header && !columns_known_) KeepNames(lines);
-    if (!header && !expected_names_.empty())
+                 expected > 0 ? expected : 1);
+    if (first) StartColumns(lines, features);
+    if (!first && !has_header_ && !feature_names_.empty())
       notes_.push_back(fmt::format(
           "{}: no header; its columns are taken in the order of the training data", lines.Name()));
-    if (header && columns_known_)
+    if (!first && has_header_)
       notes_.push_back(fmt::format(
           "{}: its header is not compared, as the training data have none; its columns are taken "
           "in their order",
           lines.Name()));
   }
 
-  // The first file's names are those of the features and the class.
-  void KeepNames(const LineReader& lines) {
-    for (int64_t i = 0; i < columns_; ++i) {
-      const std::string& name = names_[static_cast<size_t>(i)];
-      if (!IsUtf8(name))
-        lines.Fail("the name {} is not UTF-8; convert the file, for example with iconv",
-                   Quoted(name));
-      if (i == match_.label)
-        expected_label_ = name;
-      else
-        expected_names_.push_back(name);
+  // Feature columns of the first file; those of texts may become more features.
+  int64_t Expected(int64_t features) const {
+    return options_.Has("features") && !options_.Has("categories") ? options_.Int("features")
+                                                                   : features;
+  }
+
+  // Whether the file lacks the labels, as predict's may.
+  bool IsWithoutLabels() const { return files_.labels_optional && columns_ == features_.size(); }
+
+  ColumnMatch FeaturesAlone() const {
+    ColumnMatch match{.labels = std::vector<int64_t>(label_names_.size(), -1)};
+    for (int64_t i = 0; i < columns_; ++i) match.feature.push_back(i);
+    return match;
+  }
+
+  // The first file's names are those of the features and the labels.
+  void StartColumns(const LineReader& lines, int64_t features) {
+    std::vector<int64_t> texts;
+    for (const int64_t place : choice_.Places(lines, "categories", names_, columns_)) {
+      texts.push_back(match_.feature[static_cast<size_t>(place)]);
+      if (texts.back() < 0) lines.Fail("data.categories: column {} is no feature", place);
     }
+    features_.Start(features, texts);
+    labels_.SetColumns(choice_.Labels());
+    label_names_.assign(match_.labels.size(), "");
+    if (!has_header_) return;
+    for (int64_t i = 0; i < columns_; ++i)
+      if (match_.feature[static_cast<size_t>(i)] >= 0) feature_names_.push_back(NameAt(lines, i));
+    for (size_t k = 0; k < match_.labels.size(); ++k)
+      label_names_[k] = NameAt(lines, match_.labels[k]);
   }
 
-  // The class's column as the job places it; -1: the file has none, as predict's may.
-  int64_t LabelPlace() const {
-    if (files_.labels_optional && columns_ == features_) return -1;
-    if (label_ >= 0) return label_;
-    return columns_ + label_ < 0 ? columns_ : columns_ + label_;  // outside
+  const std::string& NameAt(const LineReader& lines, int64_t column) const {
+    const std::string& name = names_[static_cast<size_t>(column)];
+    if (!IsUtf8(name))
+      lines.Fail("the name {} is not UTF-8; convert the file, for example with iconv",
+                 Quoted(name));
+    return name;
   }
 
-  // By default, a first line is a header if it holds the names of the training data, or no number
-  // outside the label column, or numbers that count up over a class that no other line has.
+  // By default, a first line is a header if it holds the names of the training data or the job
+  // names a column, or if it has no number outside the label column, or numbers that count up over
+  // a class that no other line has.
   bool IsHeader(const std::string& path, const std::vector<std::string_view>& cells) {
     if (header_ != "auto") return header_ == "yes";
-    if (HoldsNames(cells)) return true;
-    const int64_t label = LabelPlace();
+    if (HoldsNames(cells) || (training_ && choice_.HasNames())) return true;
+    const int64_t label = IsWithoutLabels() ? -1 : choice_.LabelPlace(columns_);
     double number = 0;
     bool has_number = false;
     for (int64_t i = 0; i < columns_; ++i)
       has_number |= i != label && ParseNumber(cells[static_cast<size_t>(i)], number);
     if (!has_number) return true;
     if (label < 0 || label >= columns_ || !AreCountedNames(cells, label)) return false;
-    if (!IsOnlyInFirstLine(path, cells[static_cast<size_t>(label)])) return false;
+    if (!IsOnlyInFirstLine(path, static_cast<size_t>(label), cells)) return false;
     notes_.push_back(fmt::format(
         "{}: the first line counts its columns and is taken as their names; data.header = \"no\" "
         "reads it as an example",
@@ -165,22 +232,23 @@ class CsvLoader {
   // Names that are numbers must come with the class's name or in their order: an example may hold
   // the same numbers.
   bool HoldsNames(const std::vector<std::string_view>& cells) const {
-    if (expected_names_.empty()) return false;
-    const ColumnMatch match = MatchByName(cells, expected_names_, expected_label_);
+    if (feature_names_.empty()) return false;
+    const ColumnMatch match = MatchByName(cells, feature_names_, label_names_);
     if (!match.missing.empty()) return false;
-    return match.label >= 0 ||
-           std::equal(cells.begin(), cells.end(), expected_names_.begin(), expected_names_.end());
+    return match.HasLabels() ||
+           std::equal(cells.begin(), cells.end(), feature_names_.begin(), feature_names_.end());
   }
 
   // Whether a label is a new class that no further line has, although classes of these repeat.
-  bool IsOnlyInFirstLine(const std::string& path, std::string_view label) const {
-    if (classes_.Knows(label) || !CanReopen(path)) return false;
+  bool IsOnlyInFirstLine(const std::string& path, size_t place,
+                         const std::vector<std::string_view>& first) const {
+    const std::string label(first[place]);
+    if (labels_.classes().Knows(label) || !CanReopen(path)) return false;
     const auto source = files_.open(path);
     LineReader lines(*source);
     Cells rows(delimiter_);
     std::unordered_set<std::string> others;
     bool repeats = false;
-    const auto place = static_cast<size_t>(LabelPlace());
     for (std::string_view line; lines.NextFilled(line);) {
       const auto& cells = rows.Cut(lines, line);
       if (lines.Number() == 1 || place >= cells.size()) continue;
@@ -194,79 +262,66 @@ class CsvLoader {
                   MemoryData& data) {
     if (static_cast<int64_t>(cells.size()) != columns_)
       lines.Fail("{} columns; expected {} as in the first line", cells.size(), columns_);
-    float* to = data.floats.Extend(features_);
+    if (lines.Number() == 2 && !has_header_ && features_.learning()) CheckSecond(lines, cells);
+    float* const row = data.floats.Extend(features_.Width());
     for (int64_t i = 0; i < columns_; ++i) {
-      const std::string_view cell = cells[static_cast<size_t>(i)];
       const int64_t feature = match_.feature[static_cast<size_t>(i)];
-      if (i == match_.label)
-        AddLabel(lines, cell, data);
-      else if (feature >= 0)
-        to[feature] = Number(lines, cell, i, static_cast<size_t>(feature));
+      if (feature < 0) continue;
+      const std::string problem = features_.Put(cells[static_cast<size_t>(i)], feature, row);
+      if (!problem.empty()) lines.Fail("{}: {}", NameOf(i), problem);
     }
+    for (size_t k = 0; k < match_.labels.size(); ++k)
+      if (match_.labels[k] >= 0)
+        labels_.Add(lines, cells[static_cast<size_t>(match_.labels[k])], label_places_[k], data);
+    if (match_.weight >= 0) AddWeight(lines, cells[static_cast<size_t>(match_.weight)], data);
     ++data.size;
   }
 
-  float Number(const LineReader& lines, std::string_view cell, int64_t column,
-               size_t feature) const {
-    const char* begin = cell.data();
-    const char* end = begin + cell.size();
-    float value = 0;
+  // A text above a number may be the name of its column.
+  void CheckSecond(const LineReader& lines, const std::vector<std::string_view>& cells) const {
     double number = 0;
-    if (!files_.rescaling.Changes(feature)) {
-      if (ScanFloat(begin, end, value) && begin == end) return value;
-    } else if (ParseNumber(cell, number)) {
-      value = files_.rescaling.Apply(number, feature);
-      if (std::isfinite(value)) return value;
-      lines.Fail("{}: {} is too far from the training data's numbers", NameOf(column),
-                 Quoted(cell));
+    for (int64_t i = 0; i < columns_; ++i) {
+      const std::string_view cell = cells[static_cast<size_t>(i)];
+      const int64_t feature = match_.feature[static_cast<size_t>(i)];
+      if (feature >= 0 && features_.BeganAsText(feature) && ParseNumber(cell, number))
+        lines.Fail(
+            "column {}: got the number {} below a text; data.header = \"yes\" if the first "
+            "line names the columns, data.categories if the column holds texts",
+            i, Quoted(cell));
     }
-    FailNumber(lines, cell, column);
   }
 
-  [[noreturn]] void FailNumber(const LineReader& lines, std::string_view cell,
-                               int64_t column) const {
-    const bool may_be_header = lines.Number() == 1 && header_ == "auto";
-    lines.Fail("{}: expected a finite number, got {}{}", NameOf(column), Quoted(cell),
-               may_be_header ? "; data.header = \"yes\" if this line names the columns" : "");
+  void AddWeight(const LineReader& lines, std::string_view cell, MemoryData& data) const {
+    double weight = 0;
+    if (!training_) return;
+    if (!ParseNumber(cell, weight) || weight < 0)
+      lines.Fail("{}: expected a weight of at least 0, got {}", NameOf(match_.weight),
+                 Quoted(cell));
+    data.weights.push_back(static_cast<float>(weight));
   }
 
   // "column 1 ('age')", counted from 0.
   std::string NameOf(int64_t column) const {
-    if (names_.empty()) return fmt::format("column {}", column);
+    if (names_.empty() || column < 0) return fmt::format("column {}", column);
     return fmt::format("column {} ('{}')", column, OneLine(names_[static_cast<size_t>(column)]));
   }
 
-  void AddLabel(const LineReader& lines, std::string_view label, MemoryData& data) {
-    if (label.empty() && !files_.labels_optional)
-      lines.Fail("expected a class in {}, got nothing", NameOf(match_.label));
-    if (!IsUtf8(label))
-      lines.Fail("the label {} is not UTF-8; convert the file, for example with iconv",
-                 Quoted(label));
-    if (IsNotFinite(label) && !files_.labels_optional)
-      lines.Fail("expected a class in {}, got {}; remove examples without a class",
-                 NameOf(match_.label), Quoted(label));
-    const int32_t index = classes_.Index(label);
-    if (index < 0 && !files_.labels_optional)
-      lines.Fail("the label {} is none of the training classes: {}", Quoted(label),
-                 classes_.Known());
-    labelled_ = labelled_ && index >= 0;
-    data.classes.push_back(index);
-  }
-
+  const Options& options_;
   const ReadFiles& files_;
-  ClassLabels classes_;
+  ColumnChoice choice_;
+  TableLabels labels_;
+  TableColumns features_;
   Cells cells_;
   char delimiter_;
   std::string header_;
-  int64_t label_;  // from the job; negative: counted from the end
-  int64_t features_ = -1;
-  bool columns_known_ = false;               // a file or a checkpoint has fixed them
-  std::vector<std::string> expected_names_;  // names of the features; empty: unknown
-  std::string expected_label_;
-  int64_t columns_ = 0;             // of the current file
+  bool training_ = false;                   // the training files are being read
+  std::vector<std::string> feature_names_;  // of the training data; empty: unknown
+  std::vector<std::string> label_names_;    // likewise; "": unknown
+  int64_t columns_ = 0;                     // of the current file
+  bool has_header_ = false;
   std::vector<std::string> names_;  // its header
   ColumnMatch match_;
-  bool labelled_ = true;
+  std::vector<std::string> label_places_;  // of its labels, for messages
   std::vector<std::string> notes_;
 };
 
@@ -276,11 +331,28 @@ LoadedData LoadCsv(const Options& options, const ReadFiles& files) {
 
 std::vector<OptionSpec> CsvOptions() {
   return {{.name = "label",
-           .type = OptionType::kInt,
+           .type = OptionType::kColumns,
            .fallback = -1,
-           .help = "Column of the class, from 0; negative ones count from the end (-1: the last).",
+           .help = "Column of the class or target, by its name or number; numbers count from 0, "
+                   "negative ones from the end (-1: the last). A list: the targets of a "
+                   "regression.",
            .minimum = -kMostCount,
            .maximum = kMostCount},
+          {.name = "task",
+           .fallback = "auto",
+           .help = "What labels are: classes, or the target of a regression. auto: texts are "
+                   "classes, and so are whole numbers of at most 100 kinds; decimals are targets.",
+           .choices = {"auto", "classes", "regression"}},
+          {.name = "columns",
+           .type = OptionType::kColumns,
+           .help = "The columns to learn from; by default all others."},
+          {.name = "drop", .type = OptionType::kColumns, .help = "Columns to leave out."},
+          {.name = "categories",
+           .type = OptionType::kColumns,
+           .help = "Columns whose numbers or dates are categories, as texts are."},
+          {.name = "weight",
+           .type = OptionType::kColumns,
+           .help = "Column that says how much an example counts in training; the mean counts 1."},
           {.name = "delimiter", .fallback = ",", .help = "The character between columns."},
           {.name = "header",
            .fallback = "auto",
@@ -293,7 +365,7 @@ std::vector<OptionSpec> CsvOptions() {
 
 FormatEntry csv_format() {
   return {.name = "csv",
-          .summary = "CSV: numbers and a class in columns; dense",
+          .summary = "CSV: numbers, categories, and a class or targets, in columns; dense",
           .options = CsvOptions(),
           .load = LoadCsv};
 }

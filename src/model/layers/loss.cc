@@ -9,9 +9,9 @@
 #include "base/check.h"
 #include "kernels/cross_entropy/cross_entropy.h"
 #include "kernels/threads.h"
-#include "kernels/vectors.h"
 #include "model/layers/convert_input.h"
 #include "model/layers/support.h"
+#include "model/layers/weighted_loss.h"
 
 namespace yoke::layer {
 namespace {
@@ -42,41 +42,6 @@ class LossPlan : public LayerPlan {
   std::unique_ptr<CrossEntropyKernel> kernel_;
 };
 
-/// The loss times a weight other than 1 (an auxiliary head).
-class WeightedLossPlan : public LayerPlan {
- public:
-  WeightedLossPlan(std::unique_ptr<LayerPlan> plan, double weight, const Target& target)
-      : plan_(std::move(plan)), scale_(MakeVectors(target)), weight_(static_cast<float>(weight)) {
-    output = plan_->output;
-    saved_bytes = plan_->saved_bytes;
-    scratch_bytes = plan_->scratch_bytes;
-    reads_input = plan_->reads_input;
-    reads_output = plan_->reads_output;
-    kernel = plan_->kernel;
-  }
-  void CheckBatch(const Batch& batch) const override { plan_->CheckBatch(batch); }
-  void Forward(const LayerCall& call) override {
-    plan_->Forward(call);
-    Scale(call.output);
-  }
-  void Backward(const LayerCall& call) override {
-    plan_->Backward(call);
-    if (call.input_gradient.data) Scale(call.input_gradient);
-  }
-
- private:
-  void Scale(const Tensor& values) const {
-    scale_->Forward({.operation = VectorCall::Operation::kScale,
-                     .y = values.As<float>(),
-                     .a = weight_,
-                     .count = values.Count()});
-  }
-
-  std::unique_ptr<LayerPlan> plan_;
-  std::unique_ptr<Kernel<VectorCall>> scale_;
-  float weight_;
-};
-
 /// The loss over active scores: a few examples of a group are a small batch whose labels are
 /// columns of the group's block.
 class ActiveLossPlan : public LayerPlan {
@@ -87,7 +52,10 @@ class ActiveLossPlan : public LayerPlan {
     kernel = "active scores";
   }
 
-  void CheckBatch(const Batch& batch) const override { CheckLabels(batch, shape_); }
+  void CheckBatch(const Batch& batch) const override {
+    Require(batch.weights.empty(), "an lsh_linear layer takes no weights of examples");
+    CheckLabels(batch, shape_);
+  }
 
   void Forward(const LayerCall& call) override {
     const ActiveSet& set = *call.active_input;
@@ -184,8 +152,7 @@ class Loss : public Layer {
           CrossEntropyShape{.function = function_, .batch = r.batch, .outputs = outputs_},
           r.target);
     });
-    if (weight_ == 1) return plan;
-    return std::make_unique<WeightedLossPlan>(std::move(plan), weight_, request.target);
+    return WeighLoss(std::move(plan), weight_, request.target);
   }
 
  private:
@@ -207,11 +174,7 @@ std::unique_ptr<Layer> MakeLoss(CrossEntropy function, std::string_view type,
 LayerEntry LossEntry(CrossEntropy function, const char* type, const char* summary) {
   return {.name = type,
           .summary = summary,
-          .options = {{.name = "weight",
-                       .type = OptionType::kFloat,
-                       .fallback = 1.0,
-                       .help = "Factor on the loss (for auxiliary heads).",
-                       .minimum = 0}},
+          .options = {LossWeightOption()},
           .make =
               [=](const Options& options, const LayerContext& context) {
                 return MakeLoss(function, type, options, context);

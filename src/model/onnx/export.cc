@@ -103,15 +103,18 @@ void Exporter::Describe() {
   AddEnd(*graph.add_output(), kScores, list_.ShapeOf(scores_));
 }
 
+/// What the scores are.
+static std::string ScoresText(const ModelTask& task, const std::string& loss) {
+  if (task.regression) return "one a target, normalized: * target_deviation + target_mean";
+  return fmt::format("one a {}; {} gives probabilities", task.multi_label ? "label" : "class",
+                     loss == "softmax_cross_entropy" ? "softmax" : "sigmoid");
+}
+
 /// The loss, what it makes of the scores, and the hashed layer, which is written as a dense one.
 void Exporter::DescribeScores() {
   const ListedLayer& last = list_.layers().back();
-  const char* const usual =
-      from_.task.multi_label ? "sigmoid_cross_entropy" : "softmax_cross_entropy";
-  const std::string loss = last.loss ? last.type : usual;
-  AddMetadata("scores", fmt::format("one a {}; {} gives probabilities",
-                                    from_.task.multi_label ? "label" : "class",
-                                    loss == "softmax_cross_entropy" ? "softmax" : "sigmoid"));
+  const std::string loss = last.loss ? last.type : from_.task.UsualLoss();
+  AddMetadata("scores", ScoresText(from_.task, loss));
   AddMetadata("loss", loss);
   if (list_.Has(scores_) && list_.Find(scores_).type == "lsh_linear")
     AddMetadata("output_layer", "lsh_linear");

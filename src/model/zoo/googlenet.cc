@@ -62,8 +62,7 @@ class GooglenetWriter : public Writer {
     Relu(name + "_relu");
     Add(name + "_dropout", "dropout", {{"probability", 0.7}});
     Add(name + "_fc2", "linear", {{"outputs", task.outputs}});
-    Add(name + "_loss", task.multi_label ? "sigmoid_cross_entropy" : "softmax_cross_entropy",
-        {{"weight", 0.3}});
+    Add(name + "_loss", task.UsualLoss(), {{"weight", 0.3}});
   }
 
  private:

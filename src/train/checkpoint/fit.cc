@@ -2,6 +2,7 @@
 #include "train/checkpoint/fit.h"
 
 #include "base/check.h"
+#include "train/replica.h"
 
 namespace yoke {
 
@@ -20,8 +21,7 @@ bool GoesOnExactly(const Job& job, const CheckpointHeader& header) {
 namespace {
 
 std::string SizeText(int64_t examples, const DataInfo& info) {
-  return fmt::format("{} examples and {} {}", examples, info.outputs,
-                     info.multi_label ? "labels" : "classes");
+  return fmt::format("{} examples and {} {}", examples, info.outputs, TaskOf(info).Kind());
 }
 
 }  // namespace
@@ -37,16 +37,17 @@ void CheckSameData(const Job& job, const DataSets& sets, const CheckpointHeader&
           "{}: its examples have the shape {}, and the checkpoint was trained on {}; {}", changed,
           info.input.Text(), header.data.input.Text(), kWayOn);
   for (const char* share : {"test_share", "validation_share"})
-    Require(!job.data().Find(share) || SameKey(job, header, "train", "seed"),
+    Require(!job.data().Find(share) || job.data().Find("split_seed") ||
+                SameKey(job, header, "train", "seed"),
             "train.seed cannot change when {} is resumed: data.{} would be drawn again, and "
             "held-out examples would become training examples",
             run, share);
   Require(header.position.examples == data.Size() && header.data.outputs == info.outputs,
           "{}: it has {}, and the checkpoint was trained on {}; {}", changed,
           SizeText(data.Size(), info), SizeText(header.position.examples, header.data), kWayOn);
-  Require(header.data.label_names == info.label_names,
-          "{}: its classes are others than those the checkpoint was trained on; {}", changed,
-          kWayOn);
+  Require(header.data.label_names == info.label_names && header.data.regression == info.regression,
+          "{}: its classes or targets are others than those the checkpoint was trained on; {}",
+          changed, kWayOn);
   Require(header.data.columns.empty() || header.data.columns == info.columns,
           "{}: its columns are others than those the checkpoint was trained on, or in another "
           "order; {}",

@@ -116,6 +116,17 @@ DataChecksum ToDataChecksum(const Value& header) {
           .inputs = training.Find("all_inputs") ? number("all_inputs") : 0};
 }
 
+/// The same of a table's columns and targets.
+void CheckTable(const DataInfo& data) {
+  int64_t features = 0;
+  for (const ColumnEncoding& column : data.encodings) features += column.Features();
+  Require(features == 0 || features == data.input.Count(),
+          "data.encodings: expected {} features, got {}", data.input.Count(), features);
+  const size_t targets = data.regression ? static_cast<size_t>(data.outputs) : 0;
+  Require(data.target_mean.size() == targets && data.target_deviation.size() == targets,
+          "data.target_mean: expected {} numbers", targets);
+}
+
 /// Throws UserError unless the fields fit each other, which the checksum cannot tell.
 void CheckFields(const CheckpointHeader& header) {
   const DataInfo& data = header.data;
@@ -126,6 +137,7 @@ void CheckFields(const CheckpointHeader& header) {
   const auto names = std::ssize(data.label_names);
   Require(names == 0 || names == data.outputs, "data.label_names: expected {} names, got {}",
           data.outputs, names);
+  CheckTable(data);
   const Position& at = header.position;
   for (const auto& [number, key] : {std::pair(at.epoch, "epoch"),
                                     {at.step, "step"},

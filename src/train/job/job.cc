@@ -162,6 +162,19 @@ void CheckHashedOutput(const Options& model) {
   CheckLayer(std::move(layer), "model.lsh");
 }
 
+/// The keys of a named model or a file, whose own keys are `own`.
+std::vector<OptionSpec> ModelKeys(const std::vector<OptionSpec>& own) {
+  std::vector<OptionSpec> keys = model_keys();
+  if (std::ranges::count(own, "loss", &OptionSpec::name) == 0)
+    keys.insert(keys.end(), regression_loss_options().begin(), regression_loss_options().end());
+  return keys;
+}
+
+template <typename Entry>
+Options CheckNamed(const Section& section, const Entry& entry) {
+  return Checked(section, ModelKeys(entry.options), entry);
+}
+
 Value CheckModel(const Section& section) {
   const Value *layers = section.value.Find("layer"), *file = section.value.Find("file");
   const Value *name = section.value.Find("name"), *anew = section.value.Find("initialize");
@@ -174,9 +187,8 @@ Value CheckModel(const Section& section) {
   Require(layers || name || file, "{}",
           Where(section.value, "[model] lacks the key 'name', 'file' or 'layer'"));
   if (!layers) {
-    const Options options =
-        file ? Checked(section, model_keys(), Part{"a file", file_model_options()})
-             : Checked(section, model_keys(), Named(models(), section, "name", ""));
+    const Options options = file ? CheckNamed(section, Part{"a file", file_model_options()})
+                                 : CheckNamed(section, Named(models(), section, "name", ""));
     if (section.value.Find("lsh")) CheckHashedOutput(options);
     return options.Resolved();
   }

@@ -26,8 +26,8 @@ void AddParts(std::vector<KeyGroup>& groups, const std::string& section, const s
 }  // namespace
 
 const std::vector<std::string>& metric_names() {
-  static const std::vector<std::string> names = {"loss",   "accuracy", "p_at_1",
-                                                 "p_at_3", "p_at_5",   "auc"};
+  static const std::vector<std::string> names = {"loss", "accuracy", "p_at_1", "p_at_3", "p_at_5",
+                                                 "auc",  "rmse",     "mae",    "r2"};
   return names;
 }
 
@@ -316,6 +316,7 @@ std::vector<KeyGroup> AllKeys() {
   AddParts(groups, "data", "format", formats());
   groups.push_back({"model", "", model_keys()});
   AddParts(groups, "model", "model", models());
+  groups.push_back({"model", "a regression", regression_loss_options()});
   groups.push_back({"model", "an ONNX file", file_model_options()});
   AddParts(groups, "model.layer", "layer", layers());
   groups.push_back({"train", "", train_keys()});

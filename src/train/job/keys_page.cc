@@ -43,6 +43,8 @@ std::string TypeText(const OptionSpec& spec) {
       return "string or list of strings";
     case kPaths:
       return "path or list of paths";
+    case kColumns:
+      return "column's name or number, or list of them";
     case kTable:
       return "table";
     case kTables:

@@ -34,7 +34,7 @@ TEST(Csv, FindsTheClassWhereItIsTold) {
 TEST(Csv, CanBeToldAboutTheFirstLine) {
   EXPECT_EQ(LoadMemory(TrainCase("csv", "1,2\n3,4\n", {{"header", "yes"}})).train.size, 1);
   EXPECT_THAT(LoadError(TrainCase("csv", "a,b\n3,4\n", {{"header", "no"}})),
-              HasSubstr("train:1: column 0"));
+              HasSubstr("train:2: column 0: got the number '3' below a text"));
 }
 
 TEST(Csv, ReadsQuotedCells) {
@@ -71,7 +71,7 @@ TEST(Csv, MatchesColumnsByNameInAnyOrder) {
   const LoadedData trained = LoadMemory(TrainCase("csv", "a,b,c\n1,2,7\n3,4,5\n"));
   EXPECT_THAT(trained.info.columns, ElementsAre("a", "b"));
   EXPECT_EQ(trained.info.label_column, "c");
-  EXPECT_THAT(trained.notes, IsEmpty());
+  EXPECT_THAT(trained.notes, ElementsAre("label: 2 classes"));
   const LoadedData data = LoadMemory(LikeNamed(kNamed, "b,c,a\n2,7,1\n4,5,3\n"));
   EXPECT_THAT(data.test.floats.span(), ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(data.test.classes.span(), ElementsAre(1, 0));
@@ -90,7 +90,7 @@ TEST(Csv, MatchesEveryFileOfAJobWithTheFirst) {
   EXPECT_THAT(data.train.floats.span(), ElementsAre(1, 2, 3, 4, 5, 6));
   EXPECT_THAT(data.test.floats.span(), ElementsAre(7, 8));
   EXPECT_THAT(data.notes,
-              ElementsAre(HasSubstr("three: no header"),
+              ElementsAre(HasSubstr("three: no header"), "label: 2 classes",
                           "test: left out columns that the training data lack: 'more'"));
 }
 
@@ -139,7 +139,8 @@ TEST(Csv, ReadsAHeaderOfNumbers) {
     const LoadedData data = LoadMemory(load);
     EXPECT_EQ(data.train.size, 3) << header;
     EXPECT_THAT(data.info.label_names, ElementsAre("a", "b"));
-    EXPECT_THAT(data.notes, ElementsAre(HasSubstr("train: the first line counts its columns")));
+    EXPECT_THAT(data.notes, ElementsAre(HasSubstr("train: the first line counts its columns"),
+                                        "label: 2 classes"));
     load.options = {{"header", "no"}};
     EXPECT_EQ(LoadMemory(load).train.size, 4);
   }
@@ -171,7 +172,7 @@ TEST(Csv, MatchesAHeaderOfNumbersByName) {
 
 TEST(Csv, AdvisesWhereAHeaderHoldsANumber) {
   EXPECT_THAT(LoadError(TrainCase("csv", "id,2020,c\n1,2,a\n3,4,b\n")),
-              HasSubstr("train:1: column 0: expected a finite number, got 'id'; data.header = "));
+              HasSubstr("train:2: column 0: got the number '1' below a text; data.header = "));
 }
 
 TEST(Csv, RefusesClassesThatAreNotFinite) {
@@ -182,6 +183,98 @@ TEST(Csv, RefusesClassesThatAreNotFinite) {
   LoadCase load = LikeNamed(kNamed, "a,b,c\n1,2,nan\n");
   load.files.labels_optional = true;
   EXPECT_FALSE(LoadMemory(load).info.labelled);
+}
+
+// Ages, cities and sizes, and whether something was bought.
+constexpr const char* kPeople =
+    "age,city,size,bought,price\n30,Lima,0.5,no,1.5\n60,Oslo,,yes,2.25\n45,Lima,1.5,yes,3\n";
+
+TEST(Csv, ReadsCategoriesAndMissingNumbers) {
+  const LoadedData data =
+      LoadMemory(TrainCase("csv", kPeople, {{"label", "bought"}, {"drop", "price"}}));
+  EXPECT_EQ(data.info.input, (Shape{5}));  // age, Lima, Oslo, size, whether size is missing
+  EXPECT_THAT(data.train.floats.span(),
+              ElementsAre(30, 1, 0, 0.5, 0, 60, 0, 1, 1, 1, 45, 1, 0, 1.5, 0));
+  EXPECT_THAT(data.info.columns, ElementsAre("age", "city", "size"));
+  EXPECT_THAT(data.info.label_names, ElementsAre("no", "yes"));
+  EXPECT_THAT(data.notes, ElementsAre("missing numbers: 1; each is taken as the mean of its column",
+                                      "label: 2 classes"));
+}
+
+TEST(Csv, EncodesOtherFilesLikeTheTrainingData) {
+  const Table options = {{"label", "bought"}, {"drop", "price"}};
+  const DataInfo like = LoadMemory(TrainCase("csv", kPeople, options)).info;
+  LoadCase load = LikeNamed(like, "bought,size,city,age\nyes,NA,Rome,20\nno,2,Oslo,\n");
+  load.options = options;
+  const LoadedData data = LoadMemory(load);
+  EXPECT_THAT(data.test.floats.span(), ElementsAre(20, 0, 0, 1, 1, 45, 0, 1, 2, 0));
+  EXPECT_THAT(data.test.classes.span(), ElementsAre(1, 0));
+  EXPECT_THAT(data.notes, IsEmpty());
+  load.content["test"] = kPeople;  // with the column that was dropped
+  EXPECT_THAT(LoadMemory(load).notes, IsEmpty());
+}
+
+TEST(Csv, ReadsTargets) {
+  for (const Value& label : {Value("price"), Value(4), Value(-1)}) {
+    const LoadedData data =
+        LoadMemory(TrainCase("csv", kPeople, {{"label", label}, {"columns", List{"age"}}}));
+    EXPECT_TRUE(data.info.regression);
+    EXPECT_EQ(data.info.outputs, 1);
+    EXPECT_THAT(data.train.targets.span(), ElementsAre(1.5, 2.25, 3));
+    EXPECT_THAT(data.train.floats.span(), ElementsAre(30, 60, 45));
+    EXPECT_THAT(data.notes, ElementsAre("target: 1.5 to 3, regression"));
+  }
+  const LoadedData two = LoadMemory(
+      TrainCase("csv", kPeople, {{"label", List{"price", "age"}}, {"columns", List{"city"}}}));
+  EXPECT_EQ(two.info.outputs, 2);
+  EXPECT_THAT(two.info.label_names, ElementsAre("price", "age"));
+  EXPECT_THAT(two.train.targets.span(), ElementsAre(1.5, 30, 2.25, 60, 3, 45));
+}
+
+// `kinds` different whole numbers as labels.
+std::string WholeLabels(int kinds) {
+  std::string text;
+  for (int k = 0; k < kinds; ++k) text += fmt::format("1,{}\n", k);
+  return text;
+}
+
+TEST(Csv, DecidesWhatLabelsAre) {
+  EXPECT_FALSE(LoadMemory(TrainCase("csv", WholeLabels(100))).info.regression);
+  EXPECT_THAT(LoadError(TrainCase("csv", WholeLabels(101))),
+              HasSubstr("data.task: column 1 holds more than 100 different whole numbers; expected "
+                        "task = \"regression\""));
+  for (const char* task : {"classes", "regression"}) {
+    const LoadedData data = LoadMemory(TrainCase("csv", WholeLabels(101), {{"task", task}}));
+    EXPECT_EQ(data.info.regression, std::string(task) == "regression");
+    EXPECT_EQ(data.info.outputs, data.info.regression ? 1 : 101);
+  }
+  EXPECT_TRUE(LoadMemory(TrainCase("csv", WholeLabels(101) + "1,0.5\n")).info.regression);
+  EXPECT_EQ(LoadMemory(TrainCase("csv", WholeLabels(101) + "1,a\n")).info.outputs, 102);
+  EXPECT_THAT(LoadError(TrainCase("csv", "1,0.5\n1,a\n")),
+              HasSubstr("train:2: expected a number as target in column 1, got 'a'; data.task"));
+}
+
+TEST(Csv, ReadsWeights) {
+  const LoadedData data =
+      LoadMemory(TrainCase("csv", "a,w,c\n1,1,x\n2,3,y\n", {{"weight", "w"}, {"label", "c"}}));
+  EXPECT_EQ(data.info.input, (Shape{1}));
+  EXPECT_THAT(data.train.weights.span(), ElementsAre(0.5, 1.5));
+  EXPECT_THAT(LoadError(TrainCase("csv", "a,w,c\n1,-1,x\n", {{"weight", "w"}})),
+              HasSubstr("train:2: column 1 ('w'): expected a weight of at least 0, got '-1'"));
+}
+
+TEST(Csv, RefusesWhatColumnsCannotHold) {
+  const auto error = [](const std::string& text, Table options = {}) {
+    return LoadError(TrainCase("csv", text, std::move(options)));
+  };
+  EXPECT_THAT(error("when,c\n2026-11-28,x\n"),
+              HasSubstr("train:2: column 0 ('when'): '2026-11-28' looks like a date"));
+  EXPECT_EQ(error("when,c\n2026-11-28,x\n2026-11-29,y\n", {{"categories", "when"}}), "");
+  EXPECT_THAT(error("a,c\n1,x\n", {{"label", "d"}}),
+              HasSubstr("train:1: no column is named 'd', as data.label says; there are 'a', 'c'"));
+  EXPECT_THAT(error("1,x\n", {{"drop", 5}}), HasSubstr("train:1: 2 columns; expected a data.drop"));
+  EXPECT_THAT(error("1,2,x\n", {{"drop", -1}}), HasSubstr("train:1: column 2 is the label"));
+  EXPECT_THAT(error("a,c\n1,x\n", {{"label", List{}}}), HasSubstr("label: expected a column"));
 }
 
 }  // namespace yoke::testing_support::csv_test

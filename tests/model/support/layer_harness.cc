@@ -163,6 +163,7 @@ class Mirror {
     Move(there_.sparse.ids, batch.sparse.ids.size());
     Move(there_.sparse.values, batch.sparse.values.size());
     Move(there_.labels.classes, batch.classes.size());
+    Move(there_.labels.targets, batch.targets.size());
     Move(there_.labels.sets.offsets, batch.labels.offsets.size());
     Move(there_.labels.sets.ids, batch.labels.ids.size());
     Move(there_.examples, batch.examples.size());
@@ -281,6 +282,12 @@ void LayerHarness::DrawLabels(uint64_t seed) {
   const int64_t outputs = case_.input.Count();
   batch.labels.width = outputs;
   batch.labels.Clear();
+  const auto& loss = FindEntry(layers(), "layer", case_.type).loss;
+  if (loss && IsRegression(*loss)) {
+    batch.targets.resize(batch.size * outputs);
+    for (float& target : batch.targets) target = float(random.Uniform(-3, 3));
+    return;
+  }
   for (int64_t n = 0; n < batch.size; ++n) {
     if (!case_.label_sets) {
       batch.classes.push_back(int32_t(random.Below(uint64_t(std::max<int64_t>(outputs, 2)))));

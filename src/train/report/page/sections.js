@@ -16,6 +16,9 @@ function curves() {
     {title: 'Accuracy', of: (set) => set + ' accuracy'},
     ...[1, 3, 5].map((k) => ({title: 'Precision at ' + k, of: (set) => set + ' p_at_' + k})),
     {title: 'Area under the ROC curve', of: (set) => set + ' auc'},
+    {title: 'Root of the mean squared error', of: (set) => set + ' rmse', fromZero: true},
+    {title: 'Mean absolute error', of: (set) => set + ' mae', fromZero: true},
+    {title: 'R2', of: (set) => set + ' r2'},
     {title: 'Learning rate', of: () => 'learning rate', fromZero: true},
     {title: 'Training examples per second', of: () => 'speed', fromZero: true},
     {title: 'Distance between replicas', of: () => 'exchange consensus_distance', fromZero: true}
@@ -51,7 +54,7 @@ function curves() {
 
 // Results.
 
-const betterIsLess = (name) => name === 'loss';
+const betterIsLess = (name) => ['loss', 'rmse', 'mae'].includes(name);
 const metricNames = [...new Set(runs.flatMap((run) => Object.keys(run.test)))];
 
 function tiles(run) {

@@ -1,0 +1,246 @@
+// TableColumns: while it learns, a row holds a number for each column: the cell's, or its category
+// in order of appearance; NaN where it is missing.
+#include "data/table_columns.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "base/utf8.h"
+#include "data/text.h"
+
+namespace yoke {
+namespace {
+
+constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
+
+// Takes up to four digits; returns how many.
+size_t TakeGroup(std::string_view& text) {
+  size_t count = 0;
+  while (count < std::min<size_t>(text.size(), 5) && text[count] >= '0' && text[count] <= '9')
+    ++count;
+  text.remove_prefix(count);
+  return count;
+}
+
+// Categories by their sorted order; `rank` gets the new place of each.
+void SortCategories(std::vector<std::string>& names, std::vector<int32_t>& rank) {
+  std::vector<int32_t> order(names.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::sort(order, {}, [&](int32_t id) { return std::string_view(names[id]); });
+  rank.resize(names.size());
+  std::vector<std::string> sorted;
+  for (size_t i = 0; i < order.size(); ++i) {
+    rank[order[i]] = static_cast<int32_t>(i);
+    sorted.push_back(names[order[i]]);
+  }
+  names = std::move(sorted);
+}
+
+}  // namespace
+
+bool IsMissing(std::string_view cell) {
+  constexpr std::array<std::string_view, 10> kWords = {"NA",   "N/A",  "n/a",  "nan", "NaN",
+                                                       "NULL", "null", "None", "?",   "NAN"};
+  return cell.empty() || std::ranges::find(kWords, cell) != kWords.end();
+}
+
+bool IsDate(std::string_view cell) {
+  std::array<size_t, 3> digits = {};
+  const char separator =
+      cell.find_first_of("-/.") == cell.npos ? '\0' : cell[cell.find_first_of("-/.")];
+  for (size_t group = 0; group < digits.size(); ++group) {
+    if (group > 0) {
+      if (!cell.starts_with(separator)) return false;
+      cell.remove_prefix(1);
+    }
+    digits[group] = TakeGroup(cell);
+    if (digits[group] == 0 || digits[group] == 3 || digits[group] > 4) return false;
+  }
+  const bool ends = cell.empty() || cell.front() == ' ' || cell.front() == 'T';
+  return ends && digits[1] <= 2 && (digits[0] == 4) != (digits[2] == 4);
+}
+
+TableColumns::TableColumns(const DataInfo* like, const Rescaling& rescaling)
+    : rescaling_(rescaling) {
+  if (!like) return;
+  learning_ = false;
+  fills_ = !like->encodings.empty();
+  columns_.resize(fills_ ? like->encodings.size() : static_cast<size_t>(like->input[0]));
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    Column& column = columns_[i];
+    if (fills_) column.encoding = like->encodings[i];
+    column.kind = column.encoding.IsText() ? Kind::kText : Kind::kNumber;
+    for (const std::string& name : column.encoding.categories)
+      column.ids.emplace(name, static_cast<int32_t>(column.ids.size()));
+  }
+  Place();
+}
+
+void TableColumns::Start(int64_t columns, const std::vector<int64_t>& texts) {
+  if (!learning_ || !columns_.empty()) return;
+  columns_.resize(static_cast<size_t>(columns));
+  for (const int64_t text : texts) columns_[static_cast<size_t>(text)].forced = true;
+}
+
+// The features lie in the order of the columns.
+void TableColumns::Place() {
+  features_ = 0;
+  for (Column& column : columns_) {
+    column.feature = features_;
+    features_ += column.encoding.Features();
+  }
+}
+
+bool TableColumns::ReadNumber(std::string_view cell, const Column& column, float& number,
+                              std::string& problem) const {
+  const auto feature = static_cast<size_t>(column.feature);
+  if (learning_ || !rescaling_.Changes(feature)) {
+    const char* begin = cell.data();
+    const char* const end = begin + cell.size();
+    return ScanFloat(begin, end, number) && begin == end;
+  }
+  double exact = 0;
+  if (!ParseNumber(cell, exact)) return false;
+  number = rescaling_.Apply(exact, feature);
+  if (!std::isfinite(number))
+    problem = fmt::format("{} is too far from the training data's numbers", Quoted(cell));
+  return true;
+}
+
+std::string TableColumns::Put(std::string_view cell, int64_t index, float* row) {
+  Column& column = columns_[static_cast<size_t>(index)];
+  float* const to = row + (learning_ ? index : column.feature);
+  if (column.kind == Kind::kText) return PutText(cell, column, to);
+  std::string problem;
+  if (!column.forced && ReadNumber(cell, column, *to, problem)) {
+    column.kind = Kind::kNumber;
+    column.sum += *to;
+    ++column.numbers;
+    return problem;
+  }
+  if (IsMissing(cell) && fills_) {
+    PutMissing(column, to);
+    return "";
+  }
+  if (column.kind == Kind::kUnknown) {
+    problem = StartText(cell, column);
+    return problem.empty() ? PutText(cell, column, to) : problem;
+  }
+  return fmt::format(
+      "expected a finite number, got {}{}", Quoted(cell),
+      learning_ && !IsNotFinite(cell) ? "; data.categories names columns that hold texts" : "");
+}
+
+std::string TableColumns::StartText(std::string_view cell, Column& column) const {
+  if (IsNotFinite(cell)) return fmt::format("expected a finite number, got {}", Quoted(cell));
+  if (IsDate(cell) && !column.forced)
+    return fmt::format(
+        "{} looks like a date, which is neither a number nor a category; expected columns such as "
+        "year, month and weekday, or data.drop or data.categories with this column",
+        Quoted(cell));
+  column.kind = Kind::kText;
+  return "";
+}
+
+std::string TableColumns::PutText(std::string_view cell, Column& column, float* to) const {
+  if (IsMissing(cell)) {
+    if (learning_) *to = kMissing;
+    return "";
+  }
+  const auto found = column.ids.find(cell);
+  if (!learning_) {
+    if (found != column.ids.end()) to[found->second] = 1;
+    return "";
+  }
+  if (found != column.ids.end()) {
+    *to = static_cast<float>(found->second);
+    return "";
+  }
+  if (!IsUtf8(cell))
+    return fmt::format("{} is not UTF-8; convert the file, for example with iconv", Quoted(cell));
+  if (column.ids.size() == kMostCategories)
+    return fmt::format(
+        "it has more than {} different texts; expected categories, or data.drop with this column",
+        kMostCategories);
+  *to = static_cast<float>(column.ids.size());
+  column.ids.emplace(cell, static_cast<int32_t>(column.ids.size()));
+  column.encoding.categories.emplace_back(cell);
+  return "";
+}
+
+void TableColumns::PutMissing(Column& column, float* to) {
+  ++missing_;
+  ++column.missing;
+  if (learning_) {
+    *to = kMissing;
+    return;
+  }
+  *to = Fill(column);
+  if (column.encoding.indicator) to[1] = 1;
+}
+
+float TableColumns::Fill(const Column& column) const {
+  const auto feature = static_cast<size_t>(column.feature);
+  if (rescaling_.Changes(feature)) return rescaling_.Apply(column.encoding.fill, feature);
+  return static_cast<float>(column.encoding.fill);
+}
+
+// Of a column of numbers, or of missing cells alone.
+void TableColumns::EndColumn(Column& column) {
+  column.kind = Kind::kNumber;
+  column.encoding.fill = column.numbers > 0 ? column.sum / static_cast<double>(column.numbers) : 0;
+  column.encoding.indicator = column.numbers > 0 && column.missing > 0;
+}
+
+void TableColumns::Finish(int64_t rows, int64_t memory_limit, GrowingArray<float>& floats) {
+  if (!learning_) return;
+  std::vector<std::vector<int32_t>> ranks(columns_.size());
+  bool expands = false;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    Column& column = columns_[i];
+    if (column.kind == Kind::kText) {
+      SortCategories(column.encoding.categories, ranks[i]);
+      for (auto& [name, id] : column.ids) id = ranks[i][static_cast<size_t>(id)];
+    } else {
+      EndColumn(column);
+    }
+    expands = expands || column.kind == Kind::kText || column.missing > 0;
+  }
+  learning_ = false;
+  Place();
+  if (!expands) return;
+  GrowingArray<float> features(memory_limit);
+  for (int64_t r = 0; r < rows; ++r) {
+    float* const raw = floats.data() + r * size();
+    for (size_t i = 0; i < columns_.size(); ++i)
+      if (!ranks[i].empty() && !std::isnan(raw[i]))
+        raw[i] = static_cast<float>(ranks[i][static_cast<size_t>(raw[i])]);
+    Expand(raw, features.Extend(features_));
+  }
+  floats = std::move(features);
+}
+
+void TableColumns::Expand(const float* raw, float* row) const {
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    const Column& column = columns_[i];
+    float* const to = row + column.feature;
+    const bool missing = std::isnan(raw[i]);
+    if (column.kind == Kind::kText) {
+      if (!missing) to[static_cast<int64_t>(raw[i])] = 1;
+      continue;
+    }
+    to[0] = missing ? Fill(column) : raw[i];
+    if (column.encoding.indicator) to[1] = missing ? 1.0F : 0.0F;
+  }
+}
+
+std::vector<ColumnEncoding> TableColumns::Encodings() const {
+  std::vector<ColumnEncoding> encodings;
+  for (const Column& column : columns_) encodings.push_back(column.encoding);
+  return encodings;
+}
+
+}  // namespace yoke

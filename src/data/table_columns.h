@@ -1,0 +1,89 @@
+// TableColumns: turns the cells of a table's feature columns into numbers: of texts one feature a
+// category, of missing numbers the mean and an indicator.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "data/reader.h"
+#include "data/storage.h"
+
+namespace yoke {
+
+/// Whether a cell holds nothing, or a word for it: "NA", "nan", "null", "?".
+bool IsMissing(std::string_view cell);
+
+/// Whether a cell looks like a date: "2026-11-28", "28/11/2026", "28.11.2026 17:40".
+bool IsDate(std::string_view cell);
+
+/// Finds a text without a copy of it.
+struct TextHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+};
+
+/// Learns the encodings from the rows of the training files, then applies them. The first cell
+/// that is not missing tells whether a column holds numbers or texts.
+class TableColumns {
+ public:
+  static constexpr size_t kMostCategories = 1000;
+
+  /// `like` has the encodings already, or is null.
+  TableColumns(const DataInfo* like, const Rescaling& rescaling);
+
+  /// Starts with so many feature columns, unless they are known. `texts`: those to be read as
+  /// texts whatever they hold.
+  void Start(int64_t columns, const std::vector<int64_t>& texts);
+  bool learning() const { return learning_; }
+  int64_t size() const { return static_cast<int64_t>(columns_.size()); }
+  /// Numbers that a row takes: one a column while learning, then the features.
+  int64_t Width() const { return learning_ ? size() : features_; }
+  /// Writes a cell to its row, which is zero. Returns what is wrong with the cell, or "".
+  std::string Put(std::string_view cell, int64_t column, float* row);
+  /// Ends learning: `rows` rows of floats become features.
+  void Finish(int64_t rows, int64_t memory_limit, GrowingArray<float>& floats);
+
+  int64_t features() const { return features_; }
+  std::vector<ColumnEncoding> Encodings() const;
+  /// Whether the column's first cell made it one of texts.
+  bool BeganAsText(int64_t column) const {
+    return At(column).kind == Kind::kText && !At(column).forced;
+  }
+  int64_t missing() const { return missing_; }  ///< Cells so far.
+
+ private:
+  enum class Kind : uint8_t { kUnknown, kNumber, kText };
+  struct Column {
+    Kind kind = Kind::kUnknown;
+    bool forced = false;  // to be text
+    ColumnEncoding encoding = {};
+    std::unordered_map<std::string, int32_t, TextHash, std::equal_to<>> ids = {};  // of texts
+    double sum = 0;
+    int64_t numbers = 0, missing = 0;
+    int64_t feature = 0;  // its first
+  };
+
+  const Column& At(int64_t column) const { return columns_[static_cast<size_t>(column)]; }
+  bool ReadNumber(std::string_view cell, const Column& column, float& number,
+                  std::string& problem) const;
+  std::string PutText(std::string_view cell, Column& column, float* to) const;
+  void PutMissing(Column& column, float* to);
+  std::string StartText(std::string_view cell, Column& column) const;
+  float Fill(const Column& column) const;
+  static void EndColumn(Column& column);
+  void Place();
+  void Expand(const float* raw, float* row) const;
+
+  Rescaling rescaling_;
+  bool learning_ = true;
+  bool fills_ = true;  // the means are known, or will be
+  std::vector<Column> columns_;
+  int64_t features_ = 0;
+  int64_t missing_ = 0;
+};
+
+}  // namespace yoke

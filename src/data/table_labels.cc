@@ -1,0 +1,104 @@
+// TableLabels: while it decides, a label is kept as a class and as a number.
+#include "data/table_labels.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/utf8.h"
+
+namespace yoke {
+namespace {
+
+constexpr int64_t kMostKept = 10000;  // kinds of numbers that are still kept as classes
+
+}  // namespace
+
+TableLabels::TableLabels(const DataInfo* like, const std::string& task, bool optional)
+    : classes_(like && like->regression ? nullptr : like),
+      optional_(optional),
+      deciding_(!like && task == "auto"),
+      regression_(like ? like->regression : task == "regression") {}
+
+void TableLabels::SetColumns(int64_t columns) {
+  columns_ = columns;
+  if (columns == 1 || regression_) return;
+  Require(deciding_, "data.task: {} label columns are targets of a regression, not classes",
+          columns);
+  deciding_ = false;
+  regression_ = true;
+}
+
+void TableLabels::Add(const LineReader& lines, std::string_view label, const std::string& name,
+                      MemoryData& data) {
+  if (name_.empty()) name_ = name;
+  if (regression_) return AddNumber(lines, label, name, data);
+  AddClass(lines, label, name, data);
+  if (deciding_) Judge(label, data);
+}
+
+void TableLabels::AddClass(const LineReader& lines, std::string_view label, const std::string& name,
+                           MemoryData& data) {
+  if (label.empty() && !optional_) lines.Fail("expected a class in {}, got nothing", name);
+  if (!IsUtf8(label))
+    lines.Fail("the label {} is not UTF-8; convert the file, for example with iconv",
+               Quoted(label));
+  if (IsNotFinite(label) && !optional_)
+    lines.Fail("expected a class in {}, got {}; remove examples without a class", name,
+               Quoted(label));
+  const int32_t index = classes_.Index(label);
+  if (index < 0 && !optional_)
+    lines.Fail("the label {} is none of the training classes: {}", Quoted(label), classes_.Known());
+  labelled_ = labelled_ && index >= 0;
+  data.classes.push_back(index);
+}
+
+void TableLabels::AddNumber(const LineReader& lines, std::string_view label,
+                            const std::string& name, MemoryData& data) {
+  double number = 0;
+  if (!ParseNumber(label, number)) {
+    if (!optional_)
+      lines.Fail("expected a number as target in {}, got {}{}", name,
+                 label.empty() ? "nothing" : Quoted(label),
+                 deciding_ ? "; data.task = \"classes\" if the labels are classes" : "");
+    labelled_ = false;
+  }
+  data.targets.push_back(number);
+}
+
+// A text decides at once. Decimals, or very many numbers, leave no use for classes.
+void TableLabels::Judge(std::string_view label, MemoryData& data) {
+  double number = 0;
+  if (!ParseNumber(label, number)) {
+    deciding_ = false;
+    data.targets = GrowingArray<double>();
+    return;
+  }
+  data.targets.push_back(number);
+  decimals_ = decimals_ || number != std::floor(number);
+  regression_ = decimals_ || std::ssize(classes_.names()) > kMostKept;
+}
+
+void TableLabels::Finish(MemoryData& train) {
+  const int64_t kinds = std::ssize(classes_.names());
+  if (deciding_)
+    Require(decimals_ || kinds <= kMostWhole,
+            "data.task: {} holds more than {} different whole numbers; expected task = "
+            "\"regression\" for amounts, or task = \"classes\"",
+            name_, kMostWhole);
+  deciding_ = false;
+  if (regression_) {
+    train.classes = GrowingArray<int32_t>();
+    return;
+  }
+  train.targets = GrowingArray<double>();
+  classes_.Close(train.classes);
+}
+
+std::string TableLabels::Text(const MemoryData& train) const {
+  if (!regression_) return fmt::format("label: {} classes", classes_.names().size());
+  if (columns_ > 1) return fmt::format("{} targets, regression", columns_);
+  const auto [least, greatest] = std::ranges::minmax(train.targets.span());
+  return fmt::format("target: {:.6g} to {:.6g}, regression", least, greatest);
+}
+
+}  // namespace yoke

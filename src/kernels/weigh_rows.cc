@@ -1,0 +1,28 @@
+// WeighRows: one loop.
+#include "kernels/weigh_rows.h"
+
+#include "kernels/makers.h"
+
+namespace yoke {
+namespace {
+
+struct WeighRowsLoop {
+  using Call = WeighRowsCall;
+  static void Forward(const Call& call) {
+    for (int64_t r = 0; r < call.rows; ++r)
+      for (int64_t i = r * call.width; i < (r + 1) * call.width; ++i)
+        call.values[i] *= call.weights[r];
+  }
+};
+
+}  // namespace
+
+const KernelList<WeighRowsCall, NoShape> operation::kWeighRows("weigh rows",
+                                                               {.backward = false, .bf16 = false},
+                                                               {{"loops", LoopsOf<WeighRowsLoop>}});
+
+std::unique_ptr<Kernel<WeighRowsCall>> MakeWeighRows(const Target& target) {
+  return operation::kWeighRows.Make({}, target);
+}
+
+}  // namespace yoke
