@@ -7,6 +7,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 typedef struct YokeModel YokeModel;
 
@@ -34,6 +35,7 @@ void yoke_free(YokeModel* model);
  * the next failure. */
 const char* yoke_error(void);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

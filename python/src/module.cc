@@ -1,6 +1,8 @@
 // The module `yoke._yoke`, below the package `yoke`, which is what programs import.
 #include "module.h"
 
+#include <nanobind/stl/string.h>
+
 #include "base/version.h"
 
 NB_MODULE(_yoke, module) {

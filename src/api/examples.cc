@@ -10,6 +10,13 @@
 namespace yoke {
 namespace {
 
+/// Lets an array of examples be what a program has.
+template <typename T>
+void Adopt(std::span<const T> values, const ArrayOwner& owner, GrowingArray<T>& into) {
+  static const ArrayOwner caller = std::make_shared<int>();
+  if (!values.empty()) into.Adopt(values, owner ? owner : caller);
+}
+
 int64_t CountRows(int64_t elements, const Shape& example) {
   const int64_t count = example.Count();
   Require(count > 0, "the examples have no features");
@@ -45,9 +52,9 @@ void RequireRows(const CsrRows& rows, const char* what) {
 }
 
 void Adopt(const CsrRows& rows, SparseArrays& into) {
-  into.offsets.Adopt(rows.offsets, rows.owner);
-  into.ids.Adopt(rows.ids, rows.owner);
-  if (!rows.values.empty()) into.values.Adopt(rows.values, rows.owner);
+  Adopt(rows.offsets, rows.owner, into.offsets);
+  Adopt(rows.ids, rows.owner, into.ids);
+  Adopt(rows.values, rows.owner, into.values);
 }
 
 const char* KindOf(const DataInfo& info) { return info.sparse ? "sparse" : "dense"; }
@@ -75,13 +82,13 @@ Examples::Examples(std::span<const float> numbers, const Shape& example, const A
     : info_{.input = example, .labelled = false} {
   data_.size = CountRows(std::ssize(numbers), example);
   RequireFiniteNumbers(numbers, example.Count());
-  data_.floats.Adopt(numbers, owner);
+  Adopt(numbers, owner, data_.floats);
 }
 
 Examples::Examples(std::span<const uint8_t> bytes, const Shape& example, const ArrayOwner& owner)
     : info_{.input = example, .labelled = false} {
   data_.size = CountRows(std::ssize(bytes), example);
-  data_.bytes.Adopt(bytes, owner);
+  Adopt(bytes, owner, data_.bytes);
 }
 
 Examples::Examples(const CsrRows& rows)
@@ -106,7 +113,7 @@ void Examples::SetClasses(std::span<const int32_t> classes, std::vector<std::str
   Require(bad == classes.end(), "example {} is of class {}: expected 0 to {}",
           bad == classes.end() ? 0 : bad - classes.begin(), bad == classes.end() ? 0 : *bad,
           count - 1);
-  data_.classes.Adopt(classes, owner);
+  Adopt(classes, owner, data_.classes);
   info_.outputs = count;
   info_.label_names = std::move(names);
   info_.labelled = true;

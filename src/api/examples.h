@@ -1,5 +1,5 @@
 // Examples: arrays of a program as data for training, evaluation and prediction. Arrays are used
-// where they are: their owner lives as long as they do.
+// where they are: their owner lives as long as they are used. Null: the caller keeps them.
 #pragma once
 
 #include <cstdint>

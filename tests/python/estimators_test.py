@@ -54,7 +54,7 @@ class EstimatorsTest(unittest.TestCase):
     def test_a_job_replaces_keys(self):
         x, y = load_digits(return_X_y=True)
         linear = yoke.YokeClassifier(epochs=2, random_state=1, job={"model": {"name": "linear"}, "train": {"epochs": 3}}).fit(x, y)
-        self.assertEqual([*linear.model_.weights()], ["linear.weight", "linear.bias"])
+        self.assertEqual([*linear.model_.weights()], ["linear1.weight", "linear1.bias"])
         self.assertEqual(linear.n_iter_, 3)
 
     def test_sets_of_labels(self):

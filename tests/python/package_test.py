@@ -21,7 +21,7 @@ import yoke
 
 JOB = {"data": {"format": "synthetic-digits", "train_size": 600, "test_size": 100}, "model": {"name": "mlp", "widths": [16]},
        "train": {"epochs": 2, "learning_rate": 0.05, "batch": 32}, "node": {"threads": 1}}
-NET = {key: JOB[key] for key in ("model", "train", "node")}
+NET = {"model": JOB["model"], "train": {"epochs": 10, "learning_rate": 0.05, "batch": 32}, "node": {"threads": 1}}
 RANDOM = np.random.default_rng(1)
 X = RANDOM.normal(size=(200, 5)).astype(np.float32)
 Y = (X[:, 0] > 0).astype(int)
@@ -98,10 +98,10 @@ class PackageTest(unittest.TestCase):
         model.export("model.onnx")
         np.testing.assert_allclose(yoke.Model.load("model.onnx").predict(X), scores, rtol=1e-5)
         weights = model.weights()
-        self.assertEqual(weights["linear.weight"].shape, (16, 5))
-        self.assertFalse(weights["linear.weight"].flags.writeable)
+        self.assertEqual(weights["linear1.weight"].shape, (16, 5))
+        self.assertFalse(weights["linear1.weight"].flags.writeable)
         del model
-        self.assertTrue(np.isfinite(weights["linear.weight"]).all())
+        self.assertTrue(np.isfinite(weights["linear1.weight"]).all())
 
     def test_predictions_do_not_depend_on_their_number(self):
         model = yoke.train(NET, (X, Y), run="a").model()
