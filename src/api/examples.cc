@@ -137,7 +137,7 @@ void Examples::SetTargets(std::span<const double> targets, int64_t outputs,
   Require(bad == targets.end(), "example {} has the target {}: expected finite numbers",
           bad == targets.end() ? 0 : (bad - targets.begin()) / outputs,
           bad == targets.end() ? 0 : *bad);
-  data_.targets.Adopt(targets, owner);
+  Adopt(targets, owner, data_.targets);
   info_.outputs = outputs;
   info_.regression = true;
   info_.labelled = true;
@@ -150,7 +150,7 @@ void Examples::SetWeights(std::span<const float> weights, const ArrayOwner& owne
       std::ranges::find_if(weights, [](float v) { return !std::isfinite(v) || v < 0; });
   Require(bad == weights.end(), "example {} has the weight {}: expected 0 or more",
           bad == weights.end() ? 0 : bad - weights.begin(), bad == weights.end() ? 0 : *bad);
-  data_.weights.Adopt(weights, owner);
+  Adopt(weights, owner, data_.weights);
 }
 
 LoadedData LoadedFrom(Examples train, Examples* test) {
