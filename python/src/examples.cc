@@ -95,6 +95,19 @@ void AddExamples(nb::module_& module) {
                                 .owner = Keep(offsets, ids)});
           },
           "offsets"_a.noconvert(), "ids"_a.noconvert(), "width"_a)
+      .def(
+          "set_targets",
+          [](Examples& examples, const ArrayOf<double, nb::ndim<2>>& targets) {
+            examples.SetTargets(SpanOf(targets), static_cast<int64_t>(targets.shape(1)),
+                                Keep(targets));
+          },
+          "targets"_a.noconvert())
+      .def(
+          "set_weights",
+          [](Examples& examples, const VectorOf<float>& weights) {
+            examples.SetWeights(SpanOf(weights), Keep(weights));
+          },
+          "weights"_a.noconvert())
       .def("__len__", [](const Examples& examples) { return examples.size(); });
 }
 

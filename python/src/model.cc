@@ -76,6 +76,7 @@ void AddModel(nb::module_& module) {
       .def_prop_ro("outputs", &Model::outputs)
       .def_prop_ro("names", [](const Model& model) { return model.data().label_names; })
       .def_prop_ro("sparse", [](const Model& model) { return model.data().sparse; })
+      .def_prop_ro("regression", [](const Model& model) { return model.data().regression; })
       .def_prop_ro("multi_label", [](const Model& model) { return model.data().multi_label; })
       .def_prop_ro("input",
                    [](const Model& model) {

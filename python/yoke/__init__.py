@@ -10,7 +10,7 @@
 (100, 10)
 
 `train`, `resume` and `simulate` give a `Run`, `Model.load` a trained model; `plan` and `list` answer as the commands of the same
-name. `YokeClassifier` and `YokeMultiLabelClassifier` are estimators of scikit-learn. `python -m yoke` is the command line.
+name. `YokeClassifier`, `YokeMultiLabelClassifier` and `YokeRegressor` are estimators of scikit-learn. `python -m yoke` is the command line.
 """
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from yoke._model import Model
 from yoke._runs import Run, list, plan, resume, simulate, train
 
 __version__ = _library.version
-__all__ = ["Diverged", "Error", "Model", "Run", "UserError", "YokeClassifier", "YokeMultiLabelClassifier", "list", "plan", "resume",
-           "simulate", "train"]
+__all__ = ["Diverged", "Error", "Model", "Run", "UserError", "YokeClassifier", "YokeMultiLabelClassifier", "YokeRegressor", "list",
+           "plan", "resume", "simulate", "train"]
 
 
 def __getattr__(name: str):
     """Imports scikit-learn only where an estimator is used."""
-    if name in ("YokeClassifier", "YokeMultiLabelClassifier"):
+    if name in ("YokeClassifier", "YokeMultiLabelClassifier", "YokeRegressor"):
         from yoke import _estimators
         return getattr(_estimators, name)
     raise AttributeError(f"module 'yoke' has no attribute '{name}'")

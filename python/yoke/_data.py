@@ -86,9 +86,28 @@ def _set_classes(into: Examples, y: np.ndarray, names: list[str] | None) -> list
     return found if names is None else names
 
 
-def labelled(x: Any, y: Any, names: list[str] | None = None) -> tuple[Examples, list[str] | None]:
-    """Examples with labels: a class each, or a row of a matrix with a column a label. Also the names of the classes, if there are any."""
+def _set_targets(into: Examples, y: Any) -> None:
+    targets = np.asarray(y, np.float64)
+    into.set_targets(np.ascontiguousarray(targets.reshape(len(targets), -1)))
+
+
+def _are_numbers(y: Any) -> bool:
+    """Whether they are numbers to predict: decimals."""
+    return y.dtype.kind == "f" and not np.all(y == np.floor(y))
+
+
+def labelled(x: Any, y: Any, names: list[str] | None = None, *, regression: bool | None = None,
+             weights: Any = None) -> tuple[Examples, list[str] | None]:
+    """Examples with labels: a class each, a row of a matrix with a column a label, or numbers to predict, by default where `y` has
+    decimals. Also the names of the classes, if there are any."""
     made = examples(x)
+    if weights is not None:
+        made.set_weights(np.ascontiguousarray(weights, np.float32))
+    if regression is None:
+        regression = not is_sparse(y) and _are_numbers(_as_array(y))
+    if regression:
+        _set_targets(made, _as_array(y))
+        return made, None
     if not is_sparse(y):
         y = _as_array(y)
         if y.ndim == 2 and y.shape[1] == 1:
@@ -110,6 +129,7 @@ def sets(data: Any) -> tuple[Examples | None, Examples | None]:
     unknown = [key for key in data if key not in ("train", "test")]
     if unknown or "train" not in data:
         raise UserError("data: expected (x, y), or a dict with 'train' and 'test'")
-    train, names = labelled(*data["train"])
-    test = labelled(*data["test"], names)[0] if "test" in data else None
+    regression = not is_sparse(data["train"][1]) and _are_numbers(_as_array(data["train"][1]))
+    train, names = labelled(*data["train"], regression=regression)
+    test = labelled(*data["test"], names, regression=regression)[0] if "test" in data else None
     return train, test

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -53,9 +53,9 @@ class _Estimator(BaseEstimator):
             sections[name] = section if alone else {**sections.get(name, {}), **section}
         return sections
 
-    def _train(self, X: Any, y: Any) -> None:
+    def _train(self, X: Any, y: Any, regression: bool = False) -> None:
         with tempfile.TemporaryDirectory(prefix="yoke-fit-") as folder:
-            job, (train, _) = _job(self._job(), (X, y)), _data.labelled(X, y)
+            job, (train, _) = _job(self._job(), (X, y)), _data.labelled(X, y, regression=regression)
             run = _follow((), lambda tell: _library.train(job, train, None, os.path.join(folder, "run"), True, tell))
             self.model_ = Model.load(run.checkpoint)
         self.loss_curve_ = [event["train"]["loss"] for event in run.epochs]
@@ -159,3 +159,25 @@ class YokeMultiLabelClassifier(YokeClassifier):
         """A matrix of 0 and 1: the labels whose probability is above 0.5."""
         check_is_fitted(self)
         return (self._outputs(X) > 0.5).astype(self._label_type) if self._has_sets else super().predict(X)
+
+
+class YokeRegressor(RegressorMixin, _Estimator):
+    """A multi-layer perceptron for numbers, one or several an example; parameters as of `YokeClassifier`. Its loss is the mean squared
+    error of the targets, normalized."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def fit(self, X: Any, y: Any) -> YokeRegressor:
+        """Train on examples and their targets, a vector or a matrix with a column a target."""
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32, multi_output=True, y_numeric=True)
+        self._is_vector = y.ndim == 1
+        self._train(X, y, regression=True)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The numbers of each example."""
+        values = self._outputs(X)
+        return values[:, 0] if self._is_vector else values

@@ -55,7 +55,7 @@ class Model:
         return self._loaded.job
 
     def predict(self, x: Any) -> np.ndarray:
-        """The probability of each class or label.
+        """The probability of each class or label; of a regression the numbers, in the unit of the targets.
 
         Parameters
         ----------
@@ -87,7 +87,8 @@ class Model:
 
     def evaluate(self, x: Any, y: Any) -> dict[str, float]:
         """The metrics on examples with labels, by name: ``loss``, ``accuracy``, ..."""
-        examples, _ = _data.labelled(x, y, None if self._loaded.multi_label else self._names())
+        names = None if self._loaded.multi_label or self._loaded.regression else self._names()
+        examples, _ = _data.labelled(x, y, names, regression=self._loaded.regression)
         return self._loaded.evaluate(examples)
 
     def _names(self) -> list[str]:

@@ -59,16 +59,21 @@ void Adopt(const CsrRows& rows, SparseArrays& into) {
 
 const char* KindOf(const DataInfo& info) { return info.sparse ? "sparse" : "dense"; }
 
+const char* LabelsOf(const DataInfo& info) {
+  if (info.regression) return "target numbers";
+  return info.multi_label ? "labels" : "classes";
+}
+
 void RequireLike(const DataInfo& given, const DataInfo& like, const char* what) {
   Require(given.sparse == like.sparse, "{} are {}; expected {} ones", what, KindOf(given),
           KindOf(like));
   Require(given.input == like.input, "{} are {}; expected {}", what, given.input.Text(),
           like.input.Text());
-  Require(
-      !given.labelled || (given.multi_label == like.multi_label && given.outputs == like.outputs),
-      "{} have {} {}; expected {} {}", what, given.outputs,
-      given.multi_label ? "labels" : "classes", like.outputs,
-      like.multi_label ? "labels" : "classes");
+  if (!given.labelled) return;
+  Require(given.multi_label == like.multi_label && given.regression == like.regression &&
+              given.outputs == like.outputs,
+          "{} have {} {}; expected {} {}", what, given.outputs, LabelsOf(given), like.outputs,
+          LabelsOf(like));
 }
 
 }  // namespace
@@ -124,6 +129,30 @@ void Examples::SetLabels(const CsrRows& labels) {
   info_.labelled = true;
 }
 
+void Examples::SetTargets(std::span<const double> targets, int64_t outputs,
+                          const ArrayOwner& owner) {
+  Require(outputs > 0 && std::ssize(targets) == size() * outputs,
+          "there are {} targets of {} examples", targets.size(), size());
+  const auto bad = std::ranges::find_if(targets, [](double v) { return !std::isfinite(v); });
+  Require(bad == targets.end(), "example {} has the target {}: expected finite numbers",
+          bad == targets.end() ? 0 : (bad - targets.begin()) / outputs,
+          bad == targets.end() ? 0 : *bad);
+  Adopt(targets, owner, data_.targets);
+  info_.outputs = outputs;
+  info_.regression = true;
+  info_.labelled = true;
+}
+
+void Examples::SetWeights(std::span<const float> weights, const ArrayOwner& owner) {
+  Require(std::ssize(weights) == size(), "there are {} weights of {} examples", weights.size(),
+          size());
+  const auto bad =
+      std::ranges::find_if(weights, [](float v) { return !std::isfinite(v) || v < 0; });
+  Require(bad == weights.end(), "example {} has the weight {}: expected 0 or more",
+          bad == weights.end() ? 0 : bad - weights.begin(), bad == weights.end() ? 0 : *bad);
+  Adopt(weights, owner, data_.weights);
+}
+
 LoadedData LoadedFrom(Examples train, Examples* test) {
   LoadedData loaded;
   loaded.info = train.info();
@@ -144,6 +173,8 @@ std::unique_ptr<Reader> ReaderOf(Examples examples, const DataInfo& like) {
   if (!info.sparse && info.input.Count() == like.input.Count()) info.input = like.input;
   RequireLike(info, like, "the examples");
   info.outputs = like.outputs;
+  info.target_mean = like.target_mean;
+  info.target_deviation = like.target_deviation;
   info.normalization = like.normalization;
   info.normalization.rescaling = {};  // nothing has read them before
   return std::make_unique<MemoryReader>(std::move(info), examples.Take());

@@ -39,6 +39,10 @@ class Examples {
                   const ArrayOwner& owner);
   /// A set of labels each.
   void SetLabels(const CsrRows& labels);
+  /// Numbers to predict: [examples, outputs].
+  void SetTargets(std::span<const double> targets, int64_t outputs, const ArrayOwner& owner);
+  /// How much each example counts in training: 0 or more.
+  void SetWeights(std::span<const float> weights, const ArrayOwner& owner);
 
   int64_t size() const { return data_.size; }
   bool is_bytes() const { return !data_.bytes.empty(); }

@@ -103,9 +103,13 @@ void Model::Predict(Examples examples, std::span<float> probabilities) {
   ForEachBatch(reader->Size(), batch_, [&](int64_t begin, int64_t size) {
     if (!predictor) predictor = std::make_unique<Predictor>(*file_, PredictorRequest{.all = true});
     predictor->Forward(*reader, begin, size);
-    for (int64_t i = 0; i < size; ++i)
-      std::ranges::copy(predictor->Probabilities(i),
-                        probabilities.begin() + (begin + i) * outputs());
+    for (int64_t i = 0; i < size; ++i) {
+      const auto row = probabilities.begin() + (begin + i) * outputs();
+      if (data().regression)
+        std::ranges::copy(predictor->Values(i), row);
+      else
+        std::ranges::copy(predictor->Probabilities(i), row);
+    }
   });
 }
 

@@ -24,7 +24,8 @@ class Model {
   const DataInfo& data() const { return file_->header().data; }
   int64_t outputs() const { return data().outputs; }
 
-  /// The probability of each output for each example, [examples, outputs], to `probabilities`.
+  /// The probability of each output for each example, [examples, outputs], to `probabilities`; of a
+  /// regression the numbers, in the unit of the targets.
   /// Throws UserError for examples that the model does not take.
   void Predict(Examples examples, std::span<float> probabilities);
   /// The `top` likeliest labels of each example, best first.

@@ -21,6 +21,7 @@ DataInfo DataOfFile(const std::string& path) {
   const OnnxModel model = ReadOnnx(path);
   return {.input = model.input,
           .multi_label = model.loss == "sigmoid_cross_entropy",
+          .regression = model.loss.find("error") != std::string::npos,
           .outputs = model.outputs};
 }
 

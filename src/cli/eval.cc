@@ -39,7 +39,7 @@ class EvalCommand : public Command {
     const bool classes = !info.multi_label && !info.regression && !info.label_names.empty();
     if (classes && info.outputs <= kMostClasses) confusion.emplace(info.outputs);
     EvaluateRequest request = EvaluationOf(model, values, threads);
-    if (confusion) request.confusion = &*confusion;
+    request.confusion = confusion ? &*confusion : nullptr;
     const double began = Now();
     if (const auto tables = TablesFor(model, *reader, search_, /*aside=*/false, out)) {
       const double built = Now() - began;

@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 import scipy.sparse
-from sklearn.datasets import load_digits, make_multilabel_classification
+from sklearn.datasets import load_diabetes, load_digits, make_multilabel_classification
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import yoke
 
-ESTIMATORS = (yoke.YokeClassifier, yoke.YokeMultiLabelClassifier)
+ESTIMATORS = (yoke.YokeClassifier, yoke.YokeMultiLabelClassifier, yoke.YokeRegressor)
 
 
 class EstimatorsTest(unittest.TestCase):
@@ -31,6 +31,13 @@ class EstimatorsTest(unittest.TestCase):
         x, y = load_digits(return_X_y=True)
         scores = cross_val_score(yoke.YokeClassifier(hidden_layer_sizes=(64,), epochs=20, random_state=1), x / 16, y, cv=3)
         self.assertGreater(scores.mean(), 0.93)
+
+    def test_numbers(self):
+        x, y = load_diabetes(return_X_y=True)
+        fitted = yoke.YokeRegressor(hidden_layer_sizes=(32,), epochs=100, random_state=1).fit(x, y)
+        self.assertGreater(fitted.score(x, y), 0.3)
+        pair = yoke.YokeRegressor(epochs=50, random_state=1).fit(x, np.stack([y, 2 * y], axis=1)).predict(x)
+        self.assertEqual(pair.shape, (len(x), 2))
 
     def test_searches_and_pipelines(self):
         x, y = load_digits(return_X_y=True)
