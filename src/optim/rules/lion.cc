@@ -47,8 +47,9 @@ class Lion : public UpdateRule {
     const float beta2 = static_cast<float>(beta2_), rest2 = static_cast<float>(1 - beta2_);
     for (int64_t i = 0; i < span.count; ++i) {
       const float g = scale * gradient[i];
-      w[i] = keep * w[i] - rate * Sign(beta1 * m[i] + rest1 * g);
-      m[i] = beta2 * m[i] + rest2 * g;
+      const float direction = Sign(std::fma(beta1, m[i], rest1 * g));
+      w[i] = std::fma(keep, w[i], -rate * direction);
+      m[i] = std::fma(beta2, m[i], rest2 * g);
     }
   }
 
