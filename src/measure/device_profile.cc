@@ -112,7 +112,7 @@ void DevicesAtWork::Work(Device& device, std::exception_ptr& failure) {
   try {
     SetKernelThreads(request_.threads.threads);
     Stepper stepper(request_, Single(), Options(), {&device});
-    Batches batches(request_, request_.batch);
+    Batches batches(request_, request_.batch, stepper.takes_stored());
     while (!ends_) {
       stepper.Prepare();
       batches.Read();

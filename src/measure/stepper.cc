@@ -35,6 +35,7 @@ std::vector<int64_t> Sizes(const ProfileRequest& request, int64_t batch) {
 Stepper::Stepper(const ProfileRequest& request, const ExecutorEntry& entry, const Options& node,
                  const std::vector<Device*>& devices)
     : request_(request),
+      takes_stored_(!std::ranges::all_of(devices, &Device::IsHost)),
       params_(request.graph.layout(), Cpu()),
       states_(request.graph.MakeStates()),
       gradients_(request.graph.layout(), Cpu()),
@@ -94,21 +95,23 @@ void Stepper::Restart() {
   params_.Publish();
 }
 
-Batches::Batches(const ProfileRequest& request, int64_t size)
+Batches::Batches(const ProfileRequest& request, int64_t size, bool as_stored)
     : request_(request),
       order_(Permutation(request.data.Size(), Random({request.seed, 1}))),
-      size_(std::min<int64_t>(size, std::ssize(order_))) {}
+      size_(std::min<int64_t>(size, std::ssize(order_))),
+      as_stored_(as_stored) {}
 
 void Batches::Read() {
   if (next_ + size_ > std::ssize(order_)) next_ = 0;
   const auto examples = std::span(order_).subspan(next_, size_);
-  request_.data.Read({.examples = examples, .seed = request_.seed}, batch_);
+  request_.data.Read({.examples = examples, .seed = request_.seed, .as_stored = as_stored_},
+                     batch_);
   next_ += size_;
 }
 
 TimedSteps::TimedSteps(const ProfileRequest& request, Stepper& stepper, int64_t size,
                        bool reads_in_step)
-    : batches(std::make_unique<Batches>(request, size)),
+    : batches(std::make_unique<Batches>(request, size, stepper.takes_stored())),
       timer(
           [reads_in_step, &stepper, from = batches.get()] {
             stepper.Prepare();

@@ -24,6 +24,8 @@ class Stepper {
           const std::vector<Device*>& devices);
 
   bool in_place() const { return executor_->in_place(); }
+  /// Whether its batches are read as they are stored.
+  bool takes_stored() const { return takes_stored_; }
   int64_t step_examples() const { return step_examples_ > 0 ? step_examples_ : request_.batch; }
   Cost UpdateCost() const { return CostOfUpdate(state_, request_.graph.layout().dense_size()); }
 
@@ -44,6 +46,7 @@ class Stepper {
   void Restart();
 
   const ProfileRequest& request_;
+  bool takes_stored_;
   int64_t step_examples_ = 0;
   ParamStore params_;
   LayerStates states_;
@@ -58,7 +61,7 @@ class Stepper {
 /// Batches of the training data in random order.
 class Batches {
  public:
-  Batches(const ProfileRequest& request, int64_t size);
+  Batches(const ProfileRequest& request, int64_t size, bool as_stored = false);
   int64_t size() const { return size_; }
   const Batch& batch() const { return batch_; }
   void Read();
@@ -67,6 +70,7 @@ class Batches {
   const ProfileRequest& request_;
   std::vector<int64_t> order_;
   int64_t size_;
+  bool as_stored_;
   int64_t next_ = 0;
   Batch batch_;
 };

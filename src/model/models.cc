@@ -50,6 +50,7 @@ void AppendLoss(const Value& section, List& layers) {
   if (!loss || HasOwnLoss(section)) return;
   Value layer = given ? *given : Value(Table{});
   layer.Set("type", *loss);
+  if (LossOf(layers.back())) layers.pop_back();  // the one that an ONNX file notes
   layers.push_back(std::move(layer));
 }
 

@@ -2,7 +2,6 @@
 #include "model/output_layers.h"
 
 #include <algorithm>
-#include <optional>
 #include <string_view>
 
 #include "base/check.h"
@@ -19,18 +18,21 @@ bool HasWeights(const Value& layer) {
   return IsOneOf(layer, {"linear", "sparse_linear", "lsh_linear", "convolution"});
 }
 
-bool IsLoss(const Value& layer) {
-  return IsOneOf(layer, {"softmax_cross_entropy", "sigmoid_cross_entropy"});
-}
-
 }  // namespace
+
+std::optional<LossFunction> LossOf(const Value& layer) {
+  const Value* type = layer.Find("type");
+  if (!type || !type->AsString()) return std::nullopt;
+  const auto entry = std::ranges::find(layers(), *type->AsString(), &LayerEntry::name);
+  return entry == layers().end() ? std::nullopt : entry->loss;
+}
 
 std::vector<size_t> OutputLayers(const List& layers) {
   std::vector<size_t> found;
   std::optional<size_t> last;
   for (size_t i = 0; i < layers.size(); ++i) {
     if (HasWeights(layers[i])) last = i;
-    if (last && (IsLoss(layers[i]) || i + 1 == layers.size())) found.push_back(*last);
+    if (last && (LossOf(layers[i]) || i + 1 == layers.size())) found.push_back(*last);
   }
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
@@ -49,11 +51,10 @@ void SizeOutputs(List& layers, int64_t outputs) {
 }
 
 void RequireSameOutputs(const std::string& start, int64_t has, const ModelTask& task) {
-  const char* kind = task.multi_label ? "labels" : "classes";
   Require(has == task.outputs,
           "model.start: {} has {} {}, and the data has {}: model.replace_head = true draws its "
           "output layer anew for these",
-          start, has, kind, task.outputs);
+          start, has, task.Kind(), task.outputs);
 }
 
 bool IsOf(const std::string& parameter, const std::vector<std::string>& names) {

@@ -1,6 +1,7 @@
 // OutputLayers: the layers of a list whose outputs are scores, which other classes replace.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,8 @@
 
 namespace yoke {
 
+/// What a layer computes if it is a loss.
+std::optional<LossFunction> LossOf(const Value& layer);
 /// Indices of these layers: before each loss, and before the end, the last one with weights.
 std::vector<size_t> OutputLayers(const List& layers);
 /// Their names in a graph.

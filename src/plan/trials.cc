@@ -17,6 +17,7 @@
 #include "train/job/job.h"
 #include "train/replica.h"
 #include "train/trainer.h"
+#include "train/watch.h"
 
 namespace yoke {
 namespace {
@@ -97,12 +98,18 @@ Job Annealed(const Job& job, const TrialRequest& request) {
 Job TrialJob(const Job& job, const TrialRequest& request) {
   const bool limited = request.seconds > 0 || request.steps == 0;
   const std::string limit = limited ? fmt::format("{}s", request.seconds) : "";
-  return WithKeys(
-      job, {PlanKey("train.time_limit", limit, !limit.empty()), PlanKey("train.target", ""),
-            PlanKey("train.early_stopping", ""), PlanKey("train.evaluate_every", "1000000"),
-            PlanKey("train.evaluate_examples", ""), PlanKey("checkpoint.every_epochs", "0"),
-            PlanKey("checkpoint.every_steps", "0"), PlanKey("checkpoint.every_minutes", "0.0"),
-            PlanKey("checkpoint.best", ""), PlanKey("checkpoint.keep", "1")});
+  Overrides keys = {PlanKey("train.time_limit", limit, !limit.empty()),
+                    PlanKey("train.target", ""),
+                    PlanKey("train.early_stopping", ""),
+                    PlanKey("train.evaluate_every", "1000000"),
+                    PlanKey("train.evaluate_examples", ""),
+                    PlanKey("checkpoint.every_epochs", "0"),
+                    PlanKey("checkpoint.every_steps", "0"),
+                    PlanKey("checkpoint.every_minutes", "0.0"),
+                    PlanKey("checkpoint.best", ""),
+                    PlanKey("checkpoint.keep", "1")};
+  if (FollowsEvaluations(job)) keys.push_back(PlanKey("train.schedule", ""));
+  return WithKeys(job, keys);
 }
 
 /// Times a trial's first loss (at least 1, as in Exploded): later ones, which are differences of

@@ -8,6 +8,7 @@
 #include "train/hardware.h"
 #include "train/long_wait_note.h"
 #include "train/record/record.h"
+#include "train/watch.h"
 
 namespace yoke {
 
@@ -16,6 +17,8 @@ TimesOnly::TimesOnly(const Job& job, const RunRequest& request, RunContext& cont
   for (const char* key : {"target", "early_stopping", "evaluate_examples"})
     if (job.train.Has(key))
       messages_.push_back(fmt::format("train.{} has no effect: times only evaluates nothing", key));
+  if (FollowsEvaluations(job))
+    messages_.emplace_back("schedule plateau has no effect: times only evaluates nothing");
   if (job.train.Raw("evaluate_every").AsTable())
     messages_.emplace_back(
         "train.evaluate_every: replicas meet after these steps, but times only evaluates nothing");

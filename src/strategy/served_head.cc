@@ -110,6 +110,7 @@ class HeadService {
     Assemble(parts);
     gradient_.resize(batch_.dense.Count());
     const double loss = head_->Step(batch_, gradient_.data());
+    ClearFrozen(values_.layout(), context_.state, gradients_);
     Apply(values_, {.rule = context_.rule,
                     .state = context_.state,
                     .gradients = gradients_,

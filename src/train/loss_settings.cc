@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "model/output_layers.h"
 
 namespace yoke {
 namespace {
@@ -48,9 +49,8 @@ std::vector<double> ByName(const Job& job, const std::vector<std::string>& names
   return weights;
 }
 
-bool IsLoss(const Value& layer) {
-  const Value* type = layer.Find("type");
-  return type && type->AsString() && type->AsString()->ends_with("_cross_entropy");
+void RequireClasses(const Job& job, const char* key, bool classes) {
+  Require(classes, "{}: expected data with one class for each example", job.train.Where(key));
 }
 
 }  // namespace
@@ -58,8 +58,7 @@ bool IsLoss(const Value& layer) {
 std::vector<double> ClassWeightsOf(const Job& job, const Reader& train) {
   if (!job.train.Has(kKey)) return {};
   const DataInfo& data = train.Info();
-  Require(!data.multi_label, "{}: expected data with one class for each example",
-          job.train.Where(kKey));
+  RequireClasses(job, kKey, !data.multi_label && !data.regression);
   const Value& given = job.train.Raw(kKey);
   if (given.AsString()) return Balanced(train);
   if (given.AsTable()) return ByName(job, data.label_names);
@@ -73,13 +72,12 @@ List WithLossSettings(List layers, const Job& job, const std::vector<double>& cl
                       const ModelTask& task) {
   const double smoothing = job.train.Float("label_smoothing");
   if (smoothing == 0 && class_weights.empty()) return layers;
-  Require(!task.multi_label, "{}: expected data with one class for each example",
-          job.train.Where("label_smoothing"));
-  if (!IsLoss(layers.back())) layers.emplace_back(Table{{"type", "softmax_cross_entropy"}});
+  RequireClasses(job, "label_smoothing", !task.multi_label && !task.regression);
+  if (!LossOf(layers.back())) layers.emplace_back(Table{{"type", "softmax_cross_entropy"}});
   List weights;
   for (const double weight : class_weights) weights.emplace_back(weight);
   for (Value& layer : layers) {
-    if (!IsLoss(layer)) continue;
+    if (!LossOf(layer)) continue;
     layer.Set("label_smoothing", smoothing);
     if (!weights.empty()) layer.Set(kKey, weights);
   }

@@ -156,11 +156,13 @@ DeviceShares SharesOf(const Job& job, int workers) {
 
 namespace {
 
-/// Those of a replica: a server computes no gradients.
+/// Whether a rank computes no gradients.
+bool OnlyServes(const Job& job, const Communicator& world) {
+  return world.rank() < StrategyOf(job).servers(job.cluster, world.size()) && !InVirtualTime(world);
+}
+
 Devices DevicesAt(const Job& job, const ReplicaPlace& place) {
-  const int servers = StrategyOf(job).servers(job.cluster, place.world.size());
-  if (place.world.rank() < servers && !InVirtualTime(place.world))
-    return {{Cpu().name()}, job.node.Where("devices")};
+  if (OnlyServes(job, place.world)) return {{Cpu().name()}, job.node.Where("devices")};
   return DevicesOf(job, place.local);
 }
 
@@ -221,7 +223,7 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       "executor single or split",
       job.cluster.Where("strategy"), entry_.name, job.node.String("executor"));
   strategy_ = entry_.make(job.cluster, context);
-  const bool cpu_only = devices_.all() == std::vector<Device*>{&Cpu()};
+  const bool cpu_only = NamesOf(job) == std::vector<std::string>{Cpu().name()};
   if (InVirtualTime(world_) && !executor_->in_place())
     WorkInVirtualTime(data, setting.steps_per_epoch * BatchOf(job), *setting.shared);
   work_.ready = [this](int slice) {
@@ -257,11 +259,13 @@ ExecutorContext Replica::WorkOf(const Graph& graph) {
 }
 
 std::unique_ptr<Executor> Replica::MakeExecutor(const ExecutorContext& work) const {
-  const ExecutorEntry& entry = FindEntry(executors(), "executor", job_.node.String("executor"));
+  const bool serves = OnlyServes(job_, world_);
+  const ExecutorEntry& entry =
+      FindEntry(executors(), "executor", serves ? "single" : job_.node.String("executor"));
   const std::string reason = entry.supports(work.devices);
   Require(reason.empty(), "{}: executor {} {}",
           job_.node.Where(AskedDevices().empty() ? "executor" : "devices"), entry.name, reason);
-  return entry.make(job_.node, work);
+  return entry.make(serves ? Options() : job_.node, work);
 }
 
 void Replica::WorkInVirtualTime(const DataInfo& data, int64_t examples, SharedExecutor& shared) {
@@ -441,6 +445,7 @@ StepResult Replica::Compute(const Batch& batch, const ParamView& view) {
 StepResult Replica::Step(const Batch& batch, StrategyStep step) {
   const double began = Now();
   step.examples = static_cast<int64_t>(batch.examples.size());
+  const int64_t updates = state_.steps;
   const ParamView view = Enter(step);
   work_.learning_rate = step.learning_rate;
   const StepResult result = Compute(batch, view);
@@ -448,7 +453,7 @@ StepResult Replica::Step(const Batch& batch, StrategyStep step) {
   // Others wait for this rank in the exchange, so it takes part even with a non-finite loss.
   if (result.late || IsPossibleLoss(result.loss) || world_.size() > 1) {
     Leave(step);
-    MoveAverage();
+    if (state_.steps > updates) MoveAverage();
   }
   const double ended = Now();
   step_seconds_ += ended - began;
@@ -616,7 +621,8 @@ double Replica::CheckpointBytes() {
   };
   HostCopies copies;
   const int64_t own = KeepsOwn() ? world_.size() * sum(OwnTensors(copies)) : 0;
-  return static_cast<double>(params_.bytes() + state_.bytes() + sum(LayerTensors()) + own);
+  return static_cast<double>(params_.bytes() + state_.bytes() + sum(LayerTensors()) +
+                             average_.bytes() + own);
 }
 
 void Replica::Restore(const CheckpointHeader& header) {

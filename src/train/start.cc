@@ -51,17 +51,20 @@ class CheckpointSource : public Source {
 
   void CheckData(const DataInfo& data, bool replaces_head) const override {
     const DataInfo& own = checkpoint_.header().data;
-    Require(own.columns.empty() || data.columns.empty() || own.columns == data.columns,
-            "model.start: {} was trained on other columns than those of the data, or in another "
-            "order",
-            path_);
+    RequireSameFeatures(own, data);
     if (replaces_head) return;
-    RequireSameOutputs(path_, own.outputs, TaskOf(data));
+    const char* kind = TaskOf(data).Kind();
     Require(
-        own.label_names.empty() || data.label_names.empty() || own.label_names == data.label_names,
-        "model.start: {} was trained on other classes ({}) than those of the data ({}): "
-        "model.replace_head = true draws its output layer anew for these",
-        path_, Some(own.label_names), Some(data.label_names));
+        own.regression == data.regression,
+        "model.start: {} has {}, and the data has {}: model.replace_head = true draws its output "
+        "layer anew for these",
+        path_, TaskOf(own).Kind(), kind);
+    RequireSameOutputs(path_, own.outputs, TaskOf(data));
+    Require(data.regression || own.label_names.empty() || data.label_names.empty() ||
+                own.label_names == data.label_names,
+            "model.start: {} was trained on other classes ({}) than those of the data ({}): "
+            "model.replace_head = true draws its output layer anew for these",
+            path_, Some(own.label_names), Some(data.label_names));
   }
 
   bool Has(const std::string& name) const override { return by_name_.contains(name); }
@@ -73,6 +76,20 @@ class CheckpointSource : public Source {
   }
 
  private:
+  void RequireSameFeatures(const DataInfo& own, const DataInfo& data) const {
+    Require(own.columns.empty() || data.columns.empty() || own.columns == data.columns,
+            "model.start: {} was trained on other columns than those of the data, or in another "
+            "order",
+            path_);
+    if (own.encodings.size() != data.encodings.size()) return;  // the shapes tell
+    for (size_t i = 0; i < own.encodings.size(); ++i)
+      Require(own.encodings[i].categories == data.encodings[i].categories &&
+                  own.encodings[i].indicator == data.encodings[i].indicator,
+              "model.start: {} was trained on other categories or missing numbers of {} than those "
+              "of the data",
+              path_, own.columns.empty() ? fmt::format("column {}", i + 1) : own.columns[i]);
+  }
+
   /// The first of them.
   static std::string Some(const std::vector<std::string>& names) {
     constexpr size_t kShown = 4;
@@ -136,8 +153,9 @@ Value WithModelOfStart(Value model) {
     return model;
   }
   const Checkpoint checkpoint = Checkpoint::Open(CheckpointFolder(path));
+  const bool other_loss = model.Find("loss") || model.Find("replace_head");
   for (const auto& [key, value] : *checkpoint.header().job.Find("model")->AsTable())
-    if (!model.Find(key)) model.Set(key, value);
+    if (!model.Find(key) && !(other_loss && key.starts_with("loss"))) model.Set(key, value);
   return model;
 }
 

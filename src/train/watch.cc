@@ -68,6 +68,10 @@ std::string BestMetric(const Value& job) {
   return metric;
 }
 
+bool FollowsEvaluations(const Job& job) {
+  return Plateau(KeyOf(job.resolved, "train", "schedule")).has_value();
+}
+
 Watch::Watch(const Job& job, const DataSets& data)
     : best_(BestMetric(job.resolved)), measured_on_(data.validation ? "validation" : "test") {
   if (job.train.Has("early_stopping"))

@@ -14,6 +14,9 @@ namespace yoke {
 /// plateau of a resolved job; "": none is kept. Throws UserError if these name several.
 std::string BestMetric(const Value& job);
 
+/// Whether the learning rate waits for evaluations: schedule plateau.
+bool FollowsEvaluations(const Job& job);
+
 class Watch {
  public:
   /// Throws UserError if [train] target, early_stopping or [checkpoint] best names a metric that

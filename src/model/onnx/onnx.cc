@@ -25,7 +25,8 @@ OnnxModel ReadOnnx(const std::string& path) {
 
 /// The layer that computes the loss as the file has it; "" if the task decides.
 static std::string LossFor(const OnnxModel& model, const ModelTask& task) {
-  if (!model.loss.empty()) return model.loss;
+  const auto noted = LossOf(Table{{"type", model.loss}});
+  if (noted && IsRegression(*noted) == task.regression) return model.loss;
   return task.multi_label && model.softmax_omitted ? "softmax_cross_entropy" : "";
 }
 

@@ -107,7 +107,7 @@ class AnnouncedEvent : public Event {
   void Announce(int64_t point, std::exception_ptr failure) {
     {
       const std::lock_guard lock(mutex_);
-      past_ = point;
+      past_ = std::max(past_, point);
       failure_ = std::move(failure);
     }
     changed_.notify_all();
