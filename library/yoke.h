@@ -15,7 +15,7 @@ typedef struct YokeModel YokeModel;
  * fails: see yoke_error. */
 YokeModel* yoke_load(const char* path);
 
-/* Numbers of one example, and of its outputs. */
+/* Numbers of one example, and of its outputs: classes, labels or the targets of a regression. */
 int64_t yoke_inputs(const YokeModel* model);
 int64_t yoke_outputs(const YokeModel* model);
 
@@ -24,8 +24,8 @@ int64_t yoke_outputs(const YokeModel* model);
 const char* yoke_output_name(const YokeModel* model, int64_t output);
 
 /* Writes the probabilities [count, outputs] of the examples [count, inputs], whose values are as in
-   the training data. Returns 0, or the exit status of the program: 2 for examples that the model
-   does not take. */
+   the training data; of a regression the numbers, in the unit of its targets. Returns 0, or the
+   exit status of the program: 2 for examples that the model does not take. */
 int yoke_predict(YokeModel* model, const float* examples, int64_t count, float* probabilities);
 
 /* Frees the model; NULL is allowed. */

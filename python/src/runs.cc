@@ -5,11 +5,14 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <exception>
+#include <filesystem>
 #include <future>
+#include <iterator>
 #include <optional>
 
 #include "api/examples.h"
@@ -21,8 +24,10 @@
 #include "base/json.h"
 #include "base/registry.h"
 #include "base/thread.h"
+#include "data/reader.h"
 #include "kernels/threads.h"
 #include "module.h"
+#include "plan/omnivore.h"
 #include "train/files.h"
 #include "train/job/table_job.h"
 #include "train/record/record.h"
@@ -120,22 +125,62 @@ void OnThread(Stop& stop, const Work& work) {
   if (failure) std::rethrow_exception(failure);
 }
 
-/// What a job is: a file, a table with the folder of its paths, or what a run keeps.
+/// Takes the files of [data] out, and the keys of their format: a program's arrays stand for them.
+void UseArrays(Value& job) {
+  Value* data = job.Find("data");
+  if (!data) return job.Set("data", Table{{"format", "memory"}});
+  if (!data->AsTable()) return;  // MakeJob refuses it
+  const Value* format = data->Find("format");
+  const std::string name = format && format->AsString() ? *format->AsString() : "memory";
+  for (const char* key : {"train", "test", "validation"}) data->Erase(key);
+  if (name != "memory")
+    for (const OptionSpec& key : FindEntry(formats(), "format", name).options)
+      if (key.name != "task") data->Erase(key.name);
+  data->Set("format", "memory");
+}
+
+Overrides OverridesOf(const Keys& keys) {
+  Overrides overrides;
+  for (const auto& [key, value] : keys) overrides.push_back({.key = key, .value = value});
+  return overrides;
+}
+
+/// What a job is: a file, or a table with the folder of its paths.
 struct JobGiven {
   nb::object job;
   std::string folder;
   Keys keys;
+  bool arrays = false;  ///< In place of the files of its data.
 
   Job Make(Overrides overrides, const std::vector<std::string>& open) const {
     RequireInstructions();
-    for (const auto& [key, value] : keys) overrides.push_back({.key = key, .value = value});
-    if (nb::isinstance<nb::str>(job)) return LoadJob(nb::cast<std::string>(job), overrides, open);
-    return JobOfTable(FromPython(job, "the job"), {.folder = folder}, overrides, open);
+    std::ranges::copy(OverridesOf(keys), std::back_inserter(overrides));
+    const bool is_file = nb::isinstance<nb::str>(job);
+    if (is_file && !arrays) return LoadJob(nb::cast<std::string>(job), overrides, open);
+    std::ranges::copy(AskedKeys(), std::back_inserter(overrides));
+    Value table = is_file ? ReadToml(Path()) : FromPython(job, "the job");
+    if (arrays) UseArrays(table);
+    return JobOfTable(std::move(table), is_file ? OriginOfFile() : TableOrigin{.folder = folder},
+                      overrides, open);
+  }
+
+ private:
+  std::filesystem::path Path() const {
+    return std::filesystem::absolute(nb::cast<std::string>(job));
+  }
+  TableOrigin OriginOfFile() const {
+    return {.name = Path().stem(), .folder = Path().parent_path()};
   }
 };
 
-void SetJob(JobGiven* place, nb::object job, std::string folder, Keys keys) {
-  new (place) JobGiven{std::move(job), std::move(folder), std::move(keys)};
+void SetJob(JobGiven* place, nb::object job, std::string folder, Keys keys, bool arrays) {
+  new (place) JobGiven{std::move(job), std::move(folder), std::move(keys), arrays};
+}
+
+/// What labels of arrays are: [data] task.
+std::string TaskOfLabels(const Job& job) {
+  const Value* task = job.data().Find("task");
+  return task ? *task->AsString() : "auto";
 }
 
 /// Where and how long a run trains.
@@ -172,9 +217,12 @@ void Train(const JobGiven& given, Examples* train, Examples* test, const std::st
 void Resume(const std::string& run, const Keys& keys, Examples* train, Examples* test,
             const nb::object& tell) {
   RequireInstructions();
-  Overrides overrides;
-  for (const auto& [key, value] : keys) overrides.push_back({.key = key, .value = value});
-  TrainJob(LoadRunJob(run, overrides), {.resume = true}, {run}, tell, train, test);
+  TrainJob(LoadRunJob(run, OverridesOf(keys)), {.resume = true}, {run}, tell, train, test);
+}
+
+std::string TaskOfRun(const std::string& run, const Keys& keys) {
+  RequireInstructions();
+  return TaskOfLabels(LoadRunJob(run, OverridesOf(keys)));
 }
 
 void SimulateRun(const JobGiven& given, const std::string& cluster_path, int64_t steps,
@@ -185,6 +233,19 @@ void SimulateRun(const JobGiven& given, const std::string& cluster_path, int64_t
   const Job job = given.Make(replicas, {});
   const SimulatedCluster cluster = ClusterOf(file, job, times_only);
   TrainJob(job, {.steps = steps, .cluster = &cluster}, {run}, tell, nullptr, nullptr, &file);
+}
+
+/// Whether the job asks for Omnivore's optimizer. Throws UserError where that cannot plan.
+bool PlansByOmnivore(const Job& job, const PlanOptions& options) {
+  if (!IsOmnivore(job)) return false;
+  const std::string where = job.train.Where("planner");
+  Require(!options.cluster && options.trial_seconds > 0,
+          "{} = \"omnivore\" needs trials, which a plan {} has not", where,
+          options.cluster ? "for a cluster" : "with trial_seconds = 0");
+  Require(options.only.empty() && options.without.empty(),
+          "{} = \"omnivore\" compares settings of compute_groups alone: leave out only and without",
+          where);
+  return true;
 }
 
 nb::object MakePlanOf(const JobGiven& given, const std::optional<std::string>& cluster_path,
@@ -198,17 +259,15 @@ nb::object MakePlanOf(const JobGiven& given, const std::optional<std::string>& c
   }
   const Job job = given.Make(replicas, {});
   const TemporaryFolder folder("yoke-plan");
+  PlanOptions options{.cluster = cluster ? &*cluster : nullptr,
+                      .only = only,
+                      .without = without,
+                      .trial_seconds = trial_seconds,
+                      .folder = folder.path()};
+  options.omnivore = PlansByOmnivore(job, options);
   Stop stop = 0;
   Plan plan;
-  OnThread(stop, [&] {
-    plan = PlanJob(job,
-                   {.cluster = cluster ? &*cluster : nullptr,
-                    .only = only,
-                    .without = without,
-                    .trial_seconds = trial_seconds,
-                    .folder = folder.path()},
-                   {.stop_signal = &stop});
-  });
+  OnThread(stop, [&] { plan = PlanJob(job, options, {.stop_signal = &stop}); });
   return ToPython(ToTable(plan));
 }
 
@@ -222,7 +281,10 @@ nb::object ListKind(const std::string& kind) {
 }  // namespace
 
 void AddRuns(nb::module_& module) {
-  nb::class_<JobGiven>(module, "Job").def("__init__", SetJob, "job"_a, "folder"_a, "keys"_a);
+  nb::class_<JobGiven>(module, "Job")
+      .def("__init__", SetJob, "job"_a, "folder"_a, "keys"_a, "arrays"_a)
+      .def_prop_ro("task", [](const JobGiven& given) { return TaskOfLabels(given.Make({}, {})); });
+  module.def("task_of_run", TaskOfRun, "run"_a, "keys"_a);
   module.def("train", Train, "job"_a, "train"_a.none(), "test"_a.none(), "run"_a, "scratch"_a,
              "tell"_a);
   module.def("resume", Resume, "run"_a, "keys"_a, "train"_a.none(), "test"_a.none(), "tell"_a);

@@ -8,6 +8,9 @@ import numpy as np
 from yoke._library import Examples, UserError
 
 
+_MOST_KINDS = 100  # of whole numbers in floats, which amounts have more of
+
+
 def _as_array(x: Any) -> np.ndarray:
     """A NumPy array of pandas and Arrow tables, of what has DLPack or the buffer protocol, and of lists."""
     if hasattr(x, "to_pandas"):
@@ -87,26 +90,39 @@ def _set_classes(into: Examples, y: np.ndarray, names: list[str] | None) -> list
 
 
 def _set_targets(into: Examples, y: Any) -> None:
-    targets = np.asarray(y, np.float64)
+    array = y.toarray() if is_sparse(y) else _as_array(y)
+    if array.dtype.kind not in "fiub":
+        raise UserError(f"expected numbers to predict, got an array of {array.dtype}")
+    targets = array.astype(np.float64, copy=False)
     into.set_targets(np.ascontiguousarray(targets.reshape(len(targets), -1)))
 
 
-def _are_numbers(y: Any) -> bool:
-    """Whether they are numbers to predict: decimals."""
-    return y.dtype.kind == "f" and not np.all(y == np.floor(y))
+def _are_targets(y: Any, task: str) -> bool:
+    """Whether they are numbers to predict: as the key `data.task` says, by default where they have decimals."""
+    if task != "auto":
+        return task == "regression"
+    if is_sparse(y):
+        return False
+    y = _as_array(y)
+    if y.dtype.kind != "f":
+        return False
+    if not np.all(y == np.floor(y)):
+        return True
+    if len(np.unique(y)) > _MOST_KINDS:
+        raise UserError(f'data.task: the labels are more than {_MOST_KINDS} different whole numbers in floats; expected '
+                        'task = "regression" for amounts, or task = "classes"')
+    return False
 
 
-def labelled(x: Any, y: Any, names: list[str] | None = None, *, regression: bool | None = None,
+def labelled(x: Any, y: Any, names: list[str] | None = None, *, regression: bool,
              weights: Any = None) -> tuple[Examples, list[str] | None]:
-    """Examples with labels: a class each, a row of a matrix with a column a label, or numbers to predict, by default where `y` has
-    decimals. Also the names of the classes, if there are any."""
+    """Examples with labels: a class each, a row of a matrix with a column a label, or, of a regression, numbers to predict. Also the
+    names of the classes, if there are any."""
     made = examples(x)
     if weights is not None:
         made.set_weights(np.ascontiguousarray(weights, np.float32))
-    if regression is None:
-        regression = not is_sparse(y) and _are_numbers(_as_array(y))
     if regression:
-        _set_targets(made, _as_array(y))
+        _set_targets(made, y)
         return made, None
     if not is_sparse(y):
         y = _as_array(y)
@@ -120,16 +136,14 @@ def labelled(x: Any, y: Any, names: list[str] | None = None, *, regression: bool
     return made, None
 
 
-def sets(data: Any) -> tuple[Examples | None, Examples | None]:
-    """Training and test examples of the argument `data`."""
-    if data is None:
-        return None, None
+def sets(data: Any, task: str) -> tuple[Examples, Examples | None]:
+    """Training and test examples of the argument `data`; `task` is the key `data.task`."""
     if not isinstance(data, dict):
         data = {"train": data}
     unknown = [key for key in data if key not in ("train", "test")]
     if unknown or "train" not in data:
         raise UserError("data: expected (x, y), or a dict with 'train' and 'test'")
-    regression = not is_sparse(data["train"][1]) and _are_numbers(_as_array(data["train"][1]))
+    regression = _are_targets(data["train"][1], task)
     train, names = labelled(*data["train"], regression=regression)
     test = labelled(*data["test"], names, regression=regression)[0] if "test" in data else None
     return train, test

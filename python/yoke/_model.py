@@ -75,7 +75,7 @@ class Model:
     def best(self, x: Any, top: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """The likeliest outputs of each example, best first, and their probabilities; -1 where there are fewer.
 
-        Suits models with very many labels, whose probabilities `predict` would all store.
+        Suits models with very many labels, whose probabilities `predict` would all store. A model that predicts numbers has none.
         """
         if top < 1:
             raise UserError(f"top: expected at least 1, got {top}")

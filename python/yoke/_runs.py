@@ -99,23 +99,18 @@ class Run:
 
 def _job(job: JobLike, data: Any = None, keys: Mapping[str, Any] | None = None) -> _library.Job:
     """The job for the compiled module. With data of the program, `[data]` names no files."""
-    folder = os.getcwd()
-    if isinstance(job, (str, os.PathLike)):
-        if data is None:
-            return _library.Job(os.fspath(job), folder, _texts(keys))
-        import tomllib
-        folder = os.path.dirname(os.path.abspath(job))
-        with open(job, "rb") as file:
-            job = tomllib.load(file)
-    if data is not None:
-        section = {key: value for key, value in job.get("data", {}).items() if key not in ("train", "test")}
-        job = {**job, "data": {**section, "format": "memory"}}
-    return _library.Job(dict(job), folder, _texts(keys))
+    given = os.fspath(job) if isinstance(job, (str, os.PathLike)) else dict(job)
+    return _library.Job(given, os.getcwd(), _texts(keys), data is not None)
 
 
 def _texts(keys: Mapping[str, Any] | None) -> builtins.list[tuple[str, str]]:
     """Keys and values as `--set` takes them; JSON's plain values and lists are TOML's."""
     return [(key, json.dumps(value)) for key, value in (keys or {}).items()]
+
+
+def _sets(data: Any, task: Callable[[], str]) -> tuple[_data.Examples | None, _data.Examples | None]:
+    """Training and test examples, if the program has data; `task()` is the key `data.task`."""
+    return (None, None) if data is None else _data.sets(data, task())
 
 
 def _follow(callbacks: Iterable[Callback], work: Callable[[Callback], None]) -> Run:
@@ -145,7 +140,7 @@ def train(job: JobLike, data: Any = None, *, callbacks: Iterable[Callback] = (),
         The sections of a job file, or the file. Relative paths of a dict are relative to the current folder.
     data : (x, y) or dict, optional
         In place of the job's files: examples and labels, or a dict with such pairs as ``train`` and ``test``. `y` has a class each,
-        or is a matrix with a column a label.
+        is a matrix with a column a label, or has decimals: numbers to predict. The key ``data.task`` decides otherwise.
     callbacks : functions
         Each is called with every event, a dict: ``start``, ``step`` (a few a second), ``epoch``, ``message``, ``end``. The run stops in
         order where one returns True, or raises.
@@ -164,12 +159,13 @@ def train(job: JobLike, data: Any = None, *, callbacks: Iterable[Callback] = (),
         After Ctrl-C, once the run has stopped in order; its attribute ``run`` is the run.
     """
     given = _job(job, data, keys)
-    return _follow(callbacks, lambda tell: _library.train(given, *_data.sets(data), os.fspath(run), False, tell))
+    return _follow(callbacks, lambda tell: _library.train(given, *_sets(data, lambda: given.task), os.fspath(run), False, tell))
 
 
 def resume(run: str | os.PathLike, data: Any = None, *, callbacks: Iterable[Callback] = (), keys: Mapping[str, Any] | None = None) -> Run:
     """Continue a run where it stopped; arguments as for `train`. Data of the program must be given again."""
-    return _follow(callbacks, lambda tell: _library.resume(os.fspath(run), _texts(keys), *_data.sets(data), tell))
+    run, keys = os.fspath(run), _texts(keys)
+    return _follow(callbacks, lambda tell: _library.resume(run, keys, *_sets(data, lambda: _library.task_of_run(run, keys)), tell))
 
 
 def simulate(job: JobLike, cluster: str | os.PathLike, *, steps: int = 0, times_only: bool = False, callbacks: Iterable[Callback] = (),

@@ -66,6 +66,16 @@ RuleState NoState(const ParamLayout& layout) {
   return {layout, *sgd.make(Options("train", Table{}, sgd.options)), Cpu()};
 }
 
+/// The header for a checkpoint that depends on no other file: the layers stand for one.
+CheckpointHeader HeaderOf(const ModelFile& file) {
+  CheckpointHeader header = file.header();
+  header.replicas.clear();
+  const Value& model = file.job().model();
+  if (model.Find("file") || model.Find("start"))
+    header.job.Set("model", Table{{"layer", ModelLayers(model, TaskOf(header.data))}});
+  return header;
+}
+
 /// Starting a thread and its team takes as long as so many operations.
 constexpr double kWorthTeam = 2e7;
 
@@ -114,6 +124,7 @@ void Model::Predict(Examples examples, std::span<float> probabilities) {
 }
 
 std::vector<std::vector<Guess>> Model::Best(Examples examples, int top) {
+  Require(!data().regression, "the model predicts numbers: use predict");
   Require(top >= 1, "top: expected at least 1, got {}", top);
   const std::unique_ptr<Reader> reader = Read(std::move(examples));
   Predictor predictor(*file_, {.top = top});
@@ -149,8 +160,7 @@ void Model::Save(const std::string& path) const {
   namespace fs = std::filesystem;
   const TemporaryFolder folder("yoke-model");
   const ScratchFiles scratch;
-  CheckpointHeader header = file_->header();
-  header.replicas.clear();
+  const CheckpointHeader header = HeaderOf(*file_);
   const ParamLayout& layout = file_->graph().layout();
   const std::string written =
       WriteCheckpoint({.run = folder.path()}, {.header = header,

@@ -28,7 +28,7 @@ class Model {
   /// regression the numbers, in the unit of the targets.
   /// Throws UserError for examples that the model does not take.
   void Predict(Examples examples, std::span<float> probabilities);
-  /// The `top` likeliest labels of each example, best first.
+  /// The `top` likeliest labels of each example, best first. Throws UserError for a regression.
   std::vector<std::vector<Guess>> Best(Examples examples, int top);
   /// Throws UserError for examples without labels.
   Metrics Evaluate(Examples examples);

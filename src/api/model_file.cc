@@ -1,10 +1,15 @@
 // ModelFile: reads weights and what is known of their data.
 #include "api/model_file.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
+#include <utility>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "model/onnx/onnx.h"
+#include "model/output_layers.h"
 #include "model/ranking.h"
 
 namespace yoke {
@@ -17,12 +22,51 @@ Value JobOfFile(const std::string& path) {
                {"model", Table{{"file", fs::absolute(path).string()}}}};
 }
 
+/// The lists that yoke notes in its files (MetadataOf) by key.
+Table ListsOf(const std::map<std::string, std::string>& metadata) {
+  Table lists;
+  for (const char* key : {"classes", "targets", "target_mean", "target_deviation"})
+    if (const auto found = metadata.find(key); found != metadata.end())
+      lists.emplace_back(key, ParseJson(found->second));
+  return lists;
+}
+
+/// A number of each target; `usual` where none is noted.
+std::vector<double> OfTargets(const Value& notes, const char* key, int64_t targets, double usual) {
+  std::vector<double> numbers;
+  if (notes.Find(key)) numbers = NumbersAt(notes, key);
+  if (numbers.empty()) numbers.assign(targets, usual);
+  return numbers;
+}
+
+/// Adds what yoke noted of the data in a file of its own. Throws UserError if it is damaged.
+void AddNotes(const std::string& path, const OnnxModel& model, DataInfo& data) {
+  const Value notes = ListsOf(model.metadata);
+  const auto expect_outputs = [&](const char* key, size_t found) {
+    Require(std::cmp_equal(found, data.outputs), "{}: its metadata has {} {}; expected {}", path,
+            found, key, data.outputs);
+  };
+  const char* names = data.regression ? "targets" : "classes";
+  if (notes.Find(names)) {
+    data.label_names = TextsAt(notes, names);
+    expect_outputs(names, data.label_names.size());
+  }
+  if (!data.regression) return;
+  data.target_mean = OfTargets(notes, "target_mean", data.outputs, 0);
+  data.target_deviation = OfTargets(notes, "target_deviation", data.outputs, 1);
+  expect_outputs("target_mean", data.target_mean.size());
+  expect_outputs("target_deviation", data.target_deviation.size());
+}
+
 DataInfo DataOfFile(const std::string& path) {
   const OnnxModel model = ReadOnnx(path);
-  return {.input = model.input,
-          .multi_label = model.loss == "sigmoid_cross_entropy",
-          .regression = model.loss.find("error") != std::string::npos,
-          .outputs = model.outputs};
+  const auto loss = LossOf(Table{{"type", model.loss}});
+  DataInfo data{.input = model.input,
+                .multi_label = model.loss == "sigmoid_cross_entropy",
+                .regression = loss && IsRegression(*loss),
+                .outputs = model.outputs};
+  if (!model.loss.empty()) AddNotes(path, model, data);
+  return data;
 }
 
 }  // namespace
@@ -41,7 +85,7 @@ ModelFile::ModelFile(const std::string& path)
 ModelFile::ModelFile(const OnnxPath& file)
     : header_{.job = JobOfFile(file.path), .data = DataOfFile(file.path)},
       folder_(file.path),
-      job_(MakeJob(header_.job, "job", /*folder=*/"")),
+      job_(MakeResolvedJob(header_.job, AskedKeys())),
       graph_(BuildModel(job_.model(), TaskOf(header_.data))),
       params_(graph_.layout(), Cpu()) {
   CopyFileWeights(job_.model(), graph_.task(), graph_.layout(), params_.values().Host().data());

@@ -22,7 +22,8 @@ class ModelFile {
  public:
   /// Of a checkpoint. Throws UserError if it is damaged.
   explicit ModelFile(const std::string& path);
-  /// Of an ONNX file, whose input is the model's: nothing is normalized. Its classes have no names.
+  /// Of an ONNX file, whose input is the model's: no input is normalized. Names of the classes, and
+  /// the unit of a regression's targets, are those that yoke noted in a file of its own.
   explicit ModelFile(const OnnxPath& file);
 
   const CheckpointHeader& header() const { return checkpoint_ ? checkpoint_->header() : header_; }

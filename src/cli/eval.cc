@@ -36,7 +36,7 @@ class EvalCommand : public Command {
     const PlacedValues values(model);
     std::optional<Confusion> confusion;
     const DataInfo& info = reader->Info();
-    const bool classes = !info.multi_label && !info.regression && !info.label_names.empty();
+    const bool classes = !info.multi_label && !info.regression;
     if (classes && info.outputs <= kMostClasses) confusion.emplace(info.outputs);
     EvaluateRequest request = EvaluationOf(model, values, threads);
     request.confusion = confusion ? &*confusion : nullptr;
@@ -59,13 +59,21 @@ class EvalCommand : public Command {
                    {"examples", reader.Size()},
                    {"seconds", seconds},
                    {"metrics", TableOf(metrics)}};
-    const std::vector<std::string>& names = reader.Info().label_names;
+    const std::vector<std::string> names =
+        confusion ? ClassNames(reader.Info()) : std::vector<std::string>();
     if (confusion) event = Join(std::move(event), EventOf(*confusion, names));
     out.Event("eval", std::move(event));
     out.Text(fmt::format("{} examples in {}", Count(reader.Size()), Duration(seconds)));
     for (const auto& [name, value] : metrics)
       out.Text(fmt::format("{:<9} {}", name, Metric(value)));
     if (confusion && confusion->classes() <= kMostShown) Show(*confusion, names, out);
+  }
+
+  /// Classes without names are called by their numbers.
+  static std::vector<std::string> ClassNames(const DataInfo& info) {
+    std::vector<std::string> names = info.label_names;
+    for (int64_t k = std::ssize(names); k < info.outputs; ++k) names.push_back(std::to_string(k));
+    return names;
   }
 
   static Table EventOf(const Confusion& confusion, const std::vector<std::string>& names) {

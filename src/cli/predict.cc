@@ -91,7 +91,7 @@ class PredictCommand : public Command {
     if (!output_.empty())
       file.emplace(output_, TargetNames(data), top_,
                    reader->Size() > 0 && !reader->FileOf(0).empty());
-    for (int64_t at = 0; at < reader->Size() && !out.closed(); at += batch)
+    for (int64_t at = 0; at < reader->Size() && (file || !out.closed()); at += batch)
       PredictBatch(predictor, {at, std::min(batch, reader->Size() - at)}, *reader,
                    [&](const Prediction& one) { file ? file->Write(one) : Print(one, out); });
     if (file) Finish(*file, reader->Size(), out);

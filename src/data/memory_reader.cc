@@ -57,6 +57,12 @@ void CheckLengths(const DataInfo& info, const MemoryData& data) {
   }
 }
 
+// Targets that differ by rounding alone are constant: 1.
+double DeviationOf(double mean, double variance) {
+  constexpr double kRounding = 1e-12;
+  return variance > kRounding * kRounding * mean * mean ? std::sqrt(variance) : 1;
+}
+
 }  // namespace
 
 MemoryReader::MemoryReader(DataInfo info, MemoryData data)
@@ -160,21 +166,25 @@ void MemoryReader::ReadTargets(std::span<const int64_t> examples, Batch& batch) 
     }
 }
 
+// Sums differences from the first target, so that a constant one has exactly its own mean.
 void MemoryReader::MeasureTargets(std::span<const int64_t> examples) {
   const auto outputs = static_cast<size_t>(info_.outputs);
   const auto count = static_cast<double>(examples.size());
-  std::vector<double> mean(outputs), squares(outputs);
-  const auto sum = [&](auto term, std::vector<double>& to) {
-    for (const int64_t example : examples)
-      for (size_t k = 0; k < outputs; ++k)
-        to[k] += term(data_.targets[example * info_.outputs + static_cast<int64_t>(k)], k) / count;
+  const auto target = [&](int64_t example, size_t k) {
+    return data_.targets[example * info_.outputs + static_cast<int64_t>(k)];
   };
-  sum([](double target, size_t) { return target; }, mean);
-  sum([&](double target, size_t k) { return (target - mean[k]) * (target - mean[k]); }, squares);
-  info_.target_mean = mean;
+  info_.target_mean.clear();
   info_.target_deviation.clear();
-  for (const double square : squares)
-    info_.target_deviation.push_back(square > 0 ? std::sqrt(square) : 1);
+  for (size_t k = 0; k < outputs; ++k) {
+    const double first = target(examples.front(), k);
+    double shift = 0, variance = 0;
+    for (const int64_t example : examples) shift += (target(example, k) - first) / count;
+    const double mean = first + shift;
+    for (const int64_t example : examples)
+      variance += (target(example, k) - mean) * (target(example, k) - mean) / count;
+    info_.target_mean.push_back(mean);
+    info_.target_deviation.push_back(DeviationOf(mean, variance));
+  }
 }
 
 }  // namespace yoke

@@ -240,23 +240,36 @@ bool CanRescale(const Request& request, const ReadFiles& files) {
          all_reopen(files.test);
 }
 
-// The validation files of a job, read like the training data.
+const char* KindOf(const DataInfo& info) {
+  return info.regression ? "target numbers" : "classes or labels";
+}
+
+void CheckValidation(const std::string& where, const DataInfo& read, const DataInfo& train) {
+  Require(read.input == train.input, "{}: examples are {}; the training data's are {}", where,
+          read.input.Text(), train.input.Text());
+  Require(read.regression == train.regression, "{}: the files hold {}; the training data hold {}",
+          where, KindOf(read), KindOf(train));
+  Require(read.outputs == train.outputs, "{}: {} {}; the training data have {}", where,
+          read.outputs, KindOf(read), train.outputs);
+}
+
+// The validation files of a job, read like the training data. `notes` gets what they tell.
 std::shared_ptr<const Reader> OpenValidation(const Request& request, const ReadFiles& files,
-                                             const DataInfo& info) {
+                                             const DataInfo& info,
+                                             std::vector<std::string>& notes) {
   ReadFiles validation{.test = PathsOf(request.options, "validation"),
                        .like = &info,
                        .rescaling = files.rescaling,
                        .open = files.open,
                        .memory_limit = files.memory_limit};
   LoadedData loaded = request.format.load(request.options, validation);
-  Require(loaded.info.input == info.input, "{}: examples are {}; the training data's are {}",
-          request.options.Where("validation"), loaded.info.input.Text(), info.input.Text());
+  CheckValidation(request.options.Where("validation"), loaded.info, info);
+  notes.insert(notes.end(), loaded.notes.begin(), loaded.notes.end());
   DataInfo like = info;
   like.labelled = loaded.info.labelled;
+  like.normalization.rescaling = loaded.info.normalization.rescaling;  // what the format has done
   return std::make_unique<MemoryReader>(like, std::move(loaded.test));
 }
-
-DataSets OpenFiles(const Request& request, const ReadFiles& files, uint64_t seed);
 
 DataSets SetsOf(LoadedData loaded, const Request& request, const ReadFiles& files, uint64_t seed) {
   const Options& options = request.options;
@@ -279,9 +292,9 @@ DataSets SetsOf(LoadedData loaded, const Request& request, const ReadFiles& file
     ReadFiles again = files;
     again.rescaling = needed;
     if (!loaded.info.encodings.empty()) again.like = &loaded.info;
-    DataSets rescaled = OpenFiles(request, again, seed);
+    LoadedData rescaled = request.format.load(options, again);
     rescaled.notes = std::move(sets.notes);
-    return rescaled;
+    return SetsOf(std::move(rescaled), request, again, seed);
   }
   all->SetNormalization(normalization);
   if (loaded.info.regression) all->MeasureTargets(split.train);
@@ -292,7 +305,8 @@ DataSets SetsOf(LoadedData loaded, const Request& request, const ReadFiles& file
     sets.test = Subset(all, std::move(split.test));
   }
   if (!split.validation.empty()) sets.validation = Subset(all, std::move(split.validation));
-  if (options.Has("validation")) sets.validation = OpenValidation(request, files, all->Info());
+  if (options.Has("validation"))
+    sets.validation = OpenValidation(request, files, all->Info(), sets.notes);
   sets.train = Subset(all, std::move(split.train));
   if (options.Has("augment")) sets.train = Augment(std::move(sets.train), options.Raw("augment"));
   return sets;
@@ -321,7 +335,9 @@ DataSets OpenData(const Value& data_section, uint64_t seed) {
 }
 
 DataSets OpenMemory(const Value& data_section, LoadedData loaded, uint64_t seed) {
-  return SetsOf(std::move(loaded), CheckSection(data_section), {}, seed);
+  const Request request = CheckSection(data_section);
+  CheckFiles(request, {.train = PathsOf(request.options, "train")});
+  return SetsOf(std::move(loaded), request, {}, seed);
 }
 
 std::unique_ptr<Reader> OpenLike(const Value& data_section, const LikeRequest& like) {
@@ -345,8 +361,7 @@ std::unique_ptr<Reader> OpenLike(const Value& data_section, const LikeRequest& l
           files.test.empty() ? options.section() : files.test.front(), read.input.Text(),
           like.like.input.Text());
   Require(read.regression == like.like.regression,
-          "format '{}' reads {}, and the model predicts {}", request.format.name,
-          read.regression ? "target numbers" : "classes or labels",
+          "format '{}' reads {}, and the model predicts {}", request.format.name, KindOf(read),
           read.regression ? "classes or labels" : "numbers");
   Normalization normalization = like.like.normalization;
   normalization.rescaling = loaded.info.normalization.rescaling;  // what the format has done

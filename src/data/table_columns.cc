@@ -169,7 +169,6 @@ std::string TableColumns::PutText(std::string_view cell, Column& column, float* 
 }
 
 void TableColumns::PutMissing(Column& column, float* to) {
-  ++missing_;
   ++column.missing;
   if (learning_) {
     *to = kMissing;
@@ -239,6 +238,12 @@ void TableColumns::Expand(const float* raw, float* row) const {
     to[0] = missing ? Fill(column) : raw[i];
     if (column.encoding.indicator) to[1] = missing ? 1.0F : 0.0F;
   }
+}
+
+int64_t TableColumns::MissingNumbers() const {
+  int64_t missing = 0;
+  for (const Column& column : columns_) missing += column.kind == Kind::kText ? 0 : column.missing;
+  return missing;
 }
 
 std::vector<ColumnEncoding> TableColumns::Encodings() const {

@@ -62,7 +62,7 @@ class TableColumns {
   bool BeganAsText(int64_t column) const {
     return At(column).kind == Kind::kText && !At(column).forced;
   }
-  int64_t missing() const { return missing_; }  ///< Cells so far.
+  int64_t MissingNumbers() const;  ///< Cells so far, of columns of numbers.
 
  private:
   enum class Kind : uint8_t { kUnknown, kNumber, kText };
@@ -91,7 +91,6 @@ class TableColumns {
   bool fills_ = true;  // the means are known, or will be
   std::vector<Column> columns_;
   int64_t features_ = 0;
-  int64_t missing_ = 0;
 };
 
 }  // namespace yoke

@@ -5,17 +5,22 @@
 #include <cmath>
 
 #include "base/utf8.h"
+#include "data/table_columns.h"
 
 namespace yoke {
 namespace {
 
 constexpr int64_t kMostKept = 10000;  // kinds of numbers that are still kept as classes
 
+// Whether a word for a missing cell names a class if the job says that labels are classes.
+bool MayBeName(std::string_view label) { return label == "?" || label == "None"; }
+
 }  // namespace
 
 TableLabels::TableLabels(const DataInfo* like, const std::string& task, bool optional)
     : classes_(like && like->regression ? nullptr : like),
       optional_(optional),
+      told_(task == "classes"),
       deciding_(!like && task == "auto"),
       regression_(like ? like->regression : task == "regression") {}
 
@@ -36,15 +41,22 @@ void TableLabels::Add(const LineReader& lines, std::string_view label, const std
   if (deciding_) Judge(label, data);
 }
 
+// Whether a label is a word for none, which no class can have as its name.
+bool TableLabels::IsAbsent(std::string_view label) const {
+  return IsNotFinite(label) || (IsMissing(label) && !(told_ && MayBeName(label)));
+}
+
 void TableLabels::AddClass(const LineReader& lines, std::string_view label, const std::string& name,
                            MemoryData& data) {
-  if (label.empty() && !optional_) lines.Fail("expected a class in {}, got nothing", name);
+  const char* const expected = deciding_ ? "a class or number" : "a class";
+  if (label.empty() && !optional_) lines.Fail("expected {} in {}, got nothing", expected, name);
   if (!IsUtf8(label))
     lines.Fail("the label {} is not UTF-8; convert the file, for example with iconv",
                Quoted(label));
-  if (IsNotFinite(label) && !optional_)
-    lines.Fail("expected a class in {}, got {}; remove examples without a class", name,
-               Quoted(label));
+  if (!optional_ && IsAbsent(label) && !classes_.Knows(label))
+    lines.Fail("expected {} in {}, got {}; remove examples without a label{}", expected, name,
+               Quoted(label),
+               MayBeName(label) ? ", or data.task = \"classes\" if it is a class" : "");
   const int32_t index = classes_.Index(label);
   if (index < 0 && !optional_)
     lines.Fail("the label {} is none of the training classes: {}", Quoted(label), classes_.Known());
@@ -59,7 +71,9 @@ void TableLabels::AddNumber(const LineReader& lines, std::string_view label,
     if (!optional_)
       lines.Fail("expected a number as target in {}, got {}{}", name,
                  label.empty() ? "nothing" : Quoted(label),
-                 deciding_ ? "; data.task = \"classes\" if the labels are classes" : "");
+                 deciding_ && !IsAbsent(label)
+                     ? "; data.task = \"classes\" if the labels are classes"
+                     : "");
     labelled_ = false;
   }
   data.targets.push_back(number);

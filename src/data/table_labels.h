@@ -38,6 +38,7 @@ class TableLabels {
   std::string Text(const MemoryData& train) const;
 
  private:
+  bool IsAbsent(std::string_view label) const;
   void AddClass(const LineReader& lines, std::string_view label, const std::string& name,
                 MemoryData& data);
   void AddNumber(const LineReader& lines, std::string_view label, const std::string& name,
@@ -46,6 +47,7 @@ class TableLabels {
 
   ClassLabels classes_;
   bool optional_;
+  bool told_;        // the job says that labels are classes
   bool deciding_;    // the labels are to tell what they are
   bool regression_;  // numbers, decided or so far
   bool decimals_ = false;

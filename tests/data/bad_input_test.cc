@@ -112,7 +112,7 @@ std::vector<BadFile> BadCsv() {
       {"csv", "a word", "1,2,3\n1,x,3\n", "train:2: column 1: expected a finite number, got 'x'"},
       {"csv", "infinity", "1,2,3\ninf,2,3\n", "train:2: column 0: expected a finite number"},
       {"csv", "overflow", "1,2,3\n1e999,2,3\n", "train:2: column 0: expected a finite number"},
-      {"csv", "no class", "1,2,3\n1,2,\n", "train:2: expected a class in column 2"},
+      {"csv", "no class", "1,2,3\n1,2,\n", "train:2: expected a class or number in column 2"},
       {"csv", "an open quote", "1,2,3\n1,2,\"3\n", "train:2: a quote is not closed"},
       {"csv", "text behind a quote", "1,2,3\n1,\"2\"2,3\n", "train:2: expected the delimiter"},
       {"csv", "a blank line inside", "1,2\n\n1,2\n", "train:3: line 2 above is blank"},

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/check.h"
 
 namespace yoke::memory_reader_test {
@@ -126,6 +128,23 @@ TEST(MemoryReader, NormalizesTargetsByThoseMeasured) {
   EXPECT_THAT(batch.targets, ElementsAre(44, 0, -1, 0));
   EXPECT_THAT(batch.weights, ElementsAre(1, 0.5));
   EXPECT_TRUE(batch.classes.empty());
+}
+
+// The deviation that is measured of three targets.
+double DeviationOf(const std::vector<double>& targets) {
+  MemoryData data;
+  data.size = 3;
+  for (const double target : targets) data.floats.push_back(1), data.targets.push_back(target);
+  MemoryReader reader({.input = {1}, .regression = true, .outputs = 1}, std::move(data));
+  const std::vector<int64_t> all = {0, 1, 2};
+  reader.MeasureTargets(all);
+  return reader.Info().target_deviation[0];
+}
+
+TEST(MemoryReader, TakesTargetsThatDifferByRoundingForConstant) {
+  EXPECT_EQ(DeviationOf({0.1, 0.1, 0.1}), 1);
+  EXPECT_EQ(DeviationOf({0.3, 0.1 + 0.2, 0.3}), 1);
+  EXPECT_NEAR(DeviationOf({1.7e9, 1.7e9 + 3, 1.7e9 + 6}), std::sqrt(6), 1e-6);
 }
 
 }  // namespace yoke::memory_reader_test

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
 #include <set>
 
@@ -209,6 +210,16 @@ TEST_F(Open, ReadsValidationFilesLikeTheTrainingData) {
   EXPECT_EQ(data.validation->Info().normalization.mean, data.train->Info().normalization.mean);
   EXPECT_THAT(Error(Section(Rows(9), {{"validation", more}, {"validation_share", 0.5}})),
               HasSubstr("data.validation_share"));
+}
+
+TEST_F(Open, KeepsNotesOfValidationFiles) {
+  const std::string more = folder_.Write("more.csv", "1700000007,9,1\n1700000008,9,0\n");
+  std::string text = "time,b,c\n";  // the times are read twice, to scale them in double
+  for (int i = 0; i < 9; ++i) text += fmt::format("{},0,{}\n", 1700000000 + i, i % 2);
+  const DataSets data =
+      OpenData(Section(text, {{"validation", more}, {"normalize", "standard"}}), 1);
+  EXPECT_THAT(data.notes, ElementsAre("label: 2 classes", HasSubstr("more.csv: no header")));
+  EXPECT_NEAR(Column(*data.validation, 0)[0], 3 / std::sqrt(60.0 / 9), 1e-4);
 }
 
 TEST_F(Open, SplitsSyntheticDataAgain) {

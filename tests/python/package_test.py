@@ -104,6 +104,56 @@ class PackageTest(unittest.TestCase):
         del model
         self.assertTrue(np.isfinite(weights["linear1.weight"]).all())
 
+    def test_numbers_have_the_unit_of_their_targets(self):
+        y = 100 + 30 * X[:, 0]
+        for loss in ("mean_squared_error", "huber"):
+            model = yoke.train({**NET, "model": {**NET["model"], "loss": loss}}, (X, y), run=loss).model()
+            self.assertGreater(model.evaluate(X, y)["r2"], 0.5)
+            model.export("model.onnx")
+            loaded = yoke.Model.load("model.onnx")
+            np.testing.assert_allclose(loaded.predict(X), model.predict(X), rtol=1e-4, atol=1e-3)
+            self.assertAlmostEqual(loaded.evaluate(X, y)["r2"], model.evaluate(X, y)["r2"], 3)
+            np.testing.assert_array_equal(pickle.loads(pickle.dumps(loaded)).predict(X), loaded.predict(X))
+            for one in (model, loaded):
+                with self.assertRaisesRegex(yoke.UserError, "predicts numbers: use predict"):
+                    one.best(X)
+
+    def test_a_pickle_needs_no_onnx_file(self):
+        yoke.train(NET, (X, np.where(Y == 1, "yes", "no")), run="a").model().export("model.onnx")
+        loaded = yoke.Model.load("model.onnx")
+        self.assertEqual(loaded.classes, ["no", "yes"])
+        pickled = pickle.dumps(loaded)
+        os.remove("model.onnx")
+        np.testing.assert_array_equal(pickle.loads(pickled).predict(X), loaded.predict(X))
+
+    def test_amounts_in_whole_numbers(self):
+        amounts = np.floor(1000 * X[:, 0])
+        with self.assertRaisesRegex(yoke.UserError, "more than 100 different whole numbers"):
+            yoke.train(NET, (X, amounts), run="a")
+        keys = {"data.task": "regression"}
+        self.assertEqual(yoke.train(NET, (X, amounts), run="b", keys=keys).model().predict(X).shape, (200, 1))
+        self.assertEqual(yoke.resume("b", (X, amounts), keys={"train.epochs": 12}).end["epochs"], 12)
+
+    def test_data_stand_for_the_files_of_a_job(self):
+        with open("job.toml", "w") as out:
+            out.write('[data]\nformat = "csv"\ntrain = "absent.csv"\nvalidation = "absent.csv"\nlabel = 0\ndelimiter = ";"\n'
+                      'normalize = "standard"\ntest_share = 0.2\n[model]\nname = "mlp"\nwidths = [16]\n')
+        run = yoke.train("job.toml", (X, Y), run="a", keys={"train.epochs": 1})
+        self.assertIn("accuracy", run.test)
+        kept = run.model().job["data"]
+        self.assertEqual((kept["format"], kept["normalize"]), ("memory", "standard"))
+        self.assertFalse({"train", "validation", "label", "delimiter"} & kept.keys())
+        with self.assertRaisesRegex(yoke.UserError, "normalise"):
+            yoke.train({**NET, "data": {"normalise": "standard"}}, (X, Y), run="b")
+        with self.assertRaisesRegex(yoke.UserError, "reads no files; expected validation_share"):
+            yoke.train(NET, (X, Y), run="c", keys={"data.validation": "absent.csv"})
+
+    def test_the_environment_replaces_devices(self):
+        os.environ["YOKE_DEVICES"] = "cpu"
+        self.addCleanup(os.environ.pop, "YOKE_DEVICES")
+        run = yoke.train({**NET, "node": {"devices": ["absent"]}}, (X, Y), run="a")
+        self.assertEqual(run.model().job["node"]["devices"], ["cpu"])
+
     def test_predictions_do_not_depend_on_their_number(self):
         model = yoke.train(NET, (X, Y), run="a").model()
         each = np.concatenate([model.predict(X[i:i + 1]) for i in range(50)])

@@ -67,9 +67,9 @@ class CsvLoader {
     labels_.Finish(train);
     ScaleWeights(train.weights);
     if (files_.like) return;
-    if (features_.missing() > 0)
+    if (features_.MissingNumbers() > 0)
       notes_.push_back(fmt::format("missing numbers: {}; each is taken as the mean of its column",
-                                   features_.missing()));
+                                   features_.MissingNumbers()));
     notes_.push_back(labels_.Text(train));
   }
 

@@ -15,11 +15,16 @@ LoadedData Refuse(const Options& options, const ReadFiles&) {
 }  // namespace
 
 FormatEntry memory_format() {
-  return {.name = "memory",
-          .summary = "arrays that a program gives with the job (`import yoke` in Python)",
-          .options = {},
-          .synthetic = true,
-          .load = &Refuse};
+  return {
+      .name = "memory",
+      .summary = "arrays that a program gives with the job (`import yoke` in Python)",
+      .options = {{.name = "task",
+                   .fallback = "auto",
+                   .help = "What labels are: classes or labels, or the targets of a regression. "
+                           "auto: decimals are targets, all others classes or labels.",
+                   .choices = {"auto", "classes", "regression"}}},
+      .synthetic = true,
+      .load = &Refuse};
 }
 
 }  // namespace yoke

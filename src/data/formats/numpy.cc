@@ -1,6 +1,7 @@
 // NumPy arrays: examples x and labels y, in two .npy files or one .npz.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include "base/check.h"
@@ -26,7 +27,7 @@ class NumpyLoader {
     if (!files.like) return;
     shape_ = files.like->input;
     width_ = regression_ ? files.like->outputs : 1;
-    is_bytes_ = files.like->normalization.scale != 1;
+    if (files.like->normalization.scale != 1) is_bytes_ = true;
   }
 
   LoadedData Load() {
@@ -44,8 +45,8 @@ class NumpyLoader {
     loaded.info.outputs = regression_ ? width_ : classes;
     loaded.info.label_names = regression_ ? std::vector<std::string>() : classes_.names();
     loaded.info.labelled = labelled_;
-    loaded.info.normalization =
-        is_bytes_ ? Normalization{.scale = 1.0 / 255} : RescaledOnly(files_.rescaling);
+    loaded.info.normalization = is_bytes_.value_or(false) ? Normalization{.scale = 1.0 / 255}
+                                                          : RescaledOnly(files_.rescaling);
     return loaded;
   }
 
@@ -81,14 +82,15 @@ class NumpyLoader {
 
   void ReadExamples(NpyArray& array, MemoryData& data) {
     const Shape shape = ExampleOf(array);
-    if (shape_.rank() == 0) shape_ = shape, is_bytes_ = array.IsBytes();
+    if (shape_.rank() == 0) shape_ = shape;
+    if (!is_bytes_) is_bytes_ = array.IsBytes();
     Require(shape == shape_, "{}: examples are {}; expected {} as before", array.Name(),
             shape.Text(), shape_.Text());
-    Require(array.IsBytes() == is_bytes_, "{}: expected the same type of numbers in all files",
+    Require(array.IsBytes() == *is_bytes_, "{}: expected the same type of numbers in all files",
             array.Name());
     const int64_t area = shape_.Count() / shape_[0];
     array.ReadNumbers([&](double number, int64_t position) {
-      if (is_bytes_) return data.bytes.push_back(static_cast<uint8_t>(number));
+      if (*is_bytes_) return data.bytes.push_back(static_cast<uint8_t>(number));
       const auto channel = static_cast<size_t>(data.floats.size() % shape_.Count() / area);
       const float value = files_.rescaling.Changes(channel)
                               ? files_.rescaling.Apply(number, channel)
@@ -168,8 +170,8 @@ class NumpyLoader {
   std::string task_;
   bool regression_;
   Shape shape_;
-  int64_t width_ = 0;  // labels of an example
-  bool is_bytes_ = false;
+  int64_t width_ = 0;             // labels of an example
+  std::optional<bool> is_bytes_;  // of the examples, as the first file tells
   bool labelled_ = true;
 };
 

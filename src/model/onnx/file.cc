@@ -224,6 +224,12 @@ std::string OnnxFile::Metadata(std::string_view key) const {
   return found == all.end() ? "" : found->value();
 }
 
+std::map<std::string, std::string> OnnxFile::Metadata() const {
+  std::map<std::string, std::string> all;
+  for (const auto& entry : model_.metadata_props()) all[entry.key()] = entry.value();
+  return all;
+}
+
 std::string OnnxFile::External(const onnx::TensorProto& tensor, uint64_t bytes) const {
   const Place place = PlaceOf(tensor, name_);
   const std::string path = (fs::path(folder_) / place.location).string();

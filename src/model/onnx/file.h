@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,6 +56,7 @@ class OnnxFile {
   const onnx::GraphProto& graph() const { return model_.graph(); }
   /// The value of a key of the metadata; "" without it.
   std::string Metadata(std::string_view key) const;
+  std::map<std::string, std::string> Metadata() const;  ///< All, by key.
   int64_t opset() const { return opset_; }
   /// A tensor's data, from this file or from the external file that it names. Throws UserError.
   Constant Read(const onnx::TensorProto& tensor) const;

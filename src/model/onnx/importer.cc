@@ -168,7 +168,8 @@ OnnxModel Importer::Finish() {
           .loss = LossOf(file_),
           .hashed = file_.Metadata("output_layer") == "lsh_linear",
           .layers = std::move(tables_),
-          .weights = std::move(weights_)};
+          .weights = std::move(weights_),
+          .metadata = file_.Metadata()};
 }
 
 bool Importer::IsConstant(const std::string& name) const {

@@ -2,6 +2,7 @@
 // as a file.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,7 @@ struct OnnxModel {
   bool hashed = false;    ///< Whether its last product was the hashed layer when yoke wrote it.
   List layers;            ///< As [[model.layer]]; the task adds the loss.
   std::vector<OnnxWeight> weights;
+  std::map<std::string, std::string> metadata = {};  ///< By key.
 };
 
 /// What a job changes in the layers of a file.

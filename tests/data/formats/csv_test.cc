@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/check.h"
 #include "data/support/memory_files.h"
 
 namespace yoke::testing_support::csv_test {
@@ -185,6 +186,23 @@ TEST(Csv, RefusesClassesThatAreNotFinite) {
   EXPECT_FALSE(LoadMemory(load).info.labelled);
 }
 
+TEST(Csv, RefusesWordsForAMissingLabel) {
+  for (const char* word : {"NA", "null", "None", "?"})
+    EXPECT_THAT(LoadError(TrainCase("csv", fmt::format("a,c\n1,5\n2,{}\n", word))),
+                HasSubstr(fmt::format(
+                    "train:3: expected a class or number in column 1 ('c'), got '{}'", word)));
+  EXPECT_THAT(LoadError(TrainCase("csv", "a,c\n1,x\n2,None\n")),
+              HasSubstr("without a label, or data.task = \"classes\" if it is a class"));
+  const Table classes = {{"task", "classes"}};
+  EXPECT_THAT(LoadError(TrainCase("csv", "a,c\n1,x\n2,NA\n", classes)),
+              HasSubstr("train:3: expected a class in column 1 ('c'), got 'NA'"));
+  const LoadedData named = LoadMemory(TrainCase("csv", "a,c\n1,x\n2,None\n3,?\n", classes));
+  EXPECT_THAT(named.info.label_names, ElementsAre("?", "None", "x"));
+  LoadCase load = LikeNamed(kNamed, "a,b,c\n1,2,NA\n");
+  load.files.labels_optional = true;
+  EXPECT_FALSE(LoadMemory(load).info.labelled);
+}
+
 // Ages, cities and sizes, and whether something was bought.
 constexpr const char* kPeople =
     "age,city,size,bought,price\n30,Lima,0.5,no,1.5\n60,Oslo,,yes,2.25\n45,Lima,1.5,yes,3\n";
@@ -199,6 +217,11 @@ TEST(Csv, ReadsCategoriesAndMissingNumbers) {
   EXPECT_THAT(data.info.label_names, ElementsAre("no", "yes"));
   EXPECT_THAT(data.notes, ElementsAre("missing numbers: 1; each is taken as the mean of its column",
                                       "label: 2 classes"));
+}
+
+TEST(Csv, CountsMissingNumbersWithoutMissingTexts) {
+  const LoadedData data = LoadMemory(TrainCase("csv", "city,x,c\nNA,1,a\nLima,,b\n"));
+  EXPECT_THAT(data.notes, ElementsAre(HasSubstr("missing numbers: 1;"), "label: 2 classes"));
 }
 
 TEST(Csv, EncodesOtherFilesLikeTheTrainingData) {

@@ -72,6 +72,18 @@ TEST(Numpy, NeedsNoLabelsToPredict) {
   EXPECT_EQ(data.test.size, 3);
 }
 
+TEST(Numpy, ReadsBytesLikeDataThatWereNotScaled) {
+  DataInfo like{.input = {1, 1, 2}, .outputs = 2, .label_names = {"0", "1"}};
+  LoadCase load{.format = "numpy",
+                .content = {{"x", Npy<uint8_t>("|u1", "(1, 1, 2)", {0, 255})}},
+                .files = {.test = {"x"}, .like = &like, .labels_optional = true}};
+  EXPECT_THAT(LoadMemory(load).test.bytes.span(), ElementsAre(0, 255));
+  load.content["x"] = Npy<double>("<f8", "(1, 1, 2)", {0, 1});
+  EXPECT_THAT(LoadMemory(load).test.floats.span(), ElementsAre(0, 1));
+  like.normalization.scale = 1.0 / 255;
+  EXPECT_THAT(LoadError(load), HasSubstr("x: expected the same type of numbers"));
+}
+
 TEST(Numpy, SaysWhatDoesNotFit) {
   const auto error = [](const std::string& x, const std::string& y, Table options = {}) {
     return LoadError(Pair(x, y, std::move(options)));
