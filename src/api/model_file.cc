@@ -83,7 +83,10 @@ ModelFile::ModelFile(const std::string& path)
 }
 
 ModelFile::ModelFile(const OnnxPath& file)
-    : header_{.job = JobOfFile(file.path), .data = DataOfFile(file.path)},
+    : header_{.job = JobOfFile(file.path),
+              .data = DataOfFile(file.path),
+              .executor = Table{},
+              .strategy = Table{}},
       folder_(file.path),
       job_(MakeResolvedJob(header_.job, AskedKeys())),
       graph_(BuildModel(job_.model(), TaskOf(header_.data))),
