@@ -49,7 +49,8 @@ std::vector<OptionSpec> ShareOptions() {
           {.name = "split_seed",
            .type = OptionType::kInt,
            .help = "Seed that draws these shares; by default train.seed.",
-           .minimum = 0}};
+           .minimum = 0,
+           .maximum = 1e9}};
 }
 
 std::vector<OptionSpec> NormalizeOptions() {

@@ -156,6 +156,7 @@ constexpr std::pair<const char*, int64_t DeviceCounts::*> kKinds[] = {
 
 void Add(int64_t times, const DeviceCounts& counts, DeviceCounts& sums) {
   for (const auto& [name, kind] : kKinds) sums.*kind += times * counts.*kind;
+  sums.bytes_sent += times * counts.bytes_sent;
 }
 
 /// Rank 0's counts in kSteps warm steps and a meeting.
