@@ -149,8 +149,9 @@ class Loss : public Layer {
       return std::make_unique<ActiveLossPlan>(
           CrossEntropyShape{.function = function_, .batch = request.batch, .outputs = outputs_},
           request.target);
-    auto plan = ConvertInput(request, {}, [this](const PlanRequest& r) { return PlanOfScores(r); });
-    return WeighLoss(std::move(plan), weight_, request.target);
+    return ConvertInput(request, {}, [this](const PlanRequest& r) {
+      return WeighLoss(PlanOfScores(r), weight_, r.target);
+    });
   }
   std::string OnlyOnCpu() const override {
     return shaping_.Changes() ? "it smooths labels or weighs classes" : "";

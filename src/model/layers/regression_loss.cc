@@ -49,12 +49,11 @@ class RegressionLossLayer : public Layer {
   Edge Output() const override { return {.shape = {1}}; }
   Cost Price(int64_t batch) const override { return Elementwise(batch * shape_.outputs, 8); }
   std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
-    auto plan = ConvertInput(request, {}, [this](const PlanRequest& r) {
+    return ConvertInput(request, {}, [this](const PlanRequest& r) {
       RegressionLossShape shape = shape_;
       shape.batch = r.batch;
-      return std::make_unique<RegressionLossPlan>(shape, r.target);
+      return WeighLoss(std::make_unique<RegressionLossPlan>(shape, r.target), weight_, r.target);
     });
-    return WeighLoss(std::move(plan), weight_, request.target);
   }
 
  private:

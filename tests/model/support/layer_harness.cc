@@ -181,6 +181,8 @@ class Mirror {
     run(there_);
     for (const auto& [here, there] : copies_)
       target_.stream->Copy(here, there.data(), there.bytes());
+    for (const ParamRef& param : params_)
+      if (param.rows) Fetch(*param.rows);
     target_.stream->Wait();
   }
 
@@ -190,6 +192,12 @@ class Mirror {
     Buffer& there = copies_[const_cast<void*>(here)];
     if (there.bytes() == 0) there = Buffer(*target_.device, bytes);
     return there.data();
+  }
+  /// A sparse gradient's values, which stay on the device.
+  void Fetch(RowGradient& rows) {
+    if (rows.values_there.count == 0) return;
+    rows.values.resize(rows.values_there.count);
+    target_.stream->Copy(rows.values.data(), rows.values_there.data, rows.values_there.Bytes());
   }
   void Move(Tensor& tensor) { tensor.data = At(tensor.data, tensor.Bytes()); }
   template <typename T>
