@@ -23,12 +23,14 @@ int64_t CountRows(int64_t elements, const Shape& example) {
   return elements / count;
 }
 
-void RequireFiniteNumbers(std::span<const float> numbers, int64_t row_size) {
-  const auto bad = std::ranges::find_if(numbers, [](float v) { return !std::isfinite(v); });
-  Require(bad == numbers.end(), "example {} has a value of {}: expected finite numbers",
-          bad == numbers.end() ? 0 : (bad - numbers.begin()) / row_size,
-          bad == numbers.end() ? 0 : *bad);
+/// Throws UserError with say(index, value) for the first value that is not good.
+template <typename T, typename Good, typename Say>
+void RequireEach(std::span<const T> values, const Good& good, const Say& say) {
+  const auto bad = std::ranges::find_if_not(values, good);
+  if (bad != values.end()) throw UserError(say(bad - values.begin(), *bad));
 }
+
+bool IsFinite(double value) { return std::isfinite(value); }
 
 /// `what`: "feature".
 void RequireRow(const CsrRows& rows, int64_t row, const char* what) {
@@ -81,7 +83,10 @@ void RequireLike(const DataInfo& given, const DataInfo& like, const char* what) 
 Examples::Examples(std::span<const float> numbers, const Shape& example, const ArrayOwner& owner)
     : info_{.input = example, .labelled = false} {
   data_.size = CountRows(std::ssize(numbers), example);
-  RequireFiniteNumbers(numbers, example.Count());
+  RequireEach(numbers, IsFinite, [&](int64_t at, float number) {
+    return fmt::format("example {} has a value of {}: expected finite numbers",
+                       at / example.Count(), number);
+  });
   Adopt(numbers, owner, data_.floats);
 }
 
@@ -97,9 +102,9 @@ Examples::Examples(const CsrRows& rows)
   RequireRows(rows, "feature");
   Require(rows.values.size() == rows.ids.size(), "there are {} values of {} features",
           rows.values.size(), rows.ids.size());
-  const auto bad = std::ranges::find_if(rows.values, [](float v) { return !std::isfinite(v); });
-  Require(bad == rows.values.end(), "the examples have a value of {}: expected finite numbers",
-          bad == rows.values.end() ? 0 : *bad);
+  RequireEach(rows.values, IsFinite, [](int64_t, float value) {
+    return fmt::format("the examples have a value of {}: expected finite numbers", value);
+  });
   data_.size = std::ssize(rows.offsets) - 1;
   Adopt(rows, data_.sparse);
 }
@@ -109,10 +114,11 @@ void Examples::SetClasses(std::span<const int32_t> classes, std::vector<std::str
   Require(std::ssize(classes) == size(), "there are {} classes of {} examples", classes.size(),
           size());
   const auto count = static_cast<int64_t>(names.size());
-  const auto bad = std::ranges::find_if(classes, [&](int32_t c) { return c < 0 || c >= count; });
-  Require(bad == classes.end(), "example {} is of class {}: expected 0 to {}",
-          bad == classes.end() ? 0 : bad - classes.begin(), bad == classes.end() ? 0 : *bad,
-          count - 1);
+  RequireEach(
+      classes, [&](int32_t c) { return c >= 0 && c < count; },
+      [&](int64_t at, int32_t c) {
+        return fmt::format("example {} is of class {}: expected 0 to {}", at, c, count - 1);
+      });
   Adopt(classes, owner, data_.classes);
   info_.outputs = count;
   info_.label_names = std::move(names);
@@ -133,10 +139,10 @@ void Examples::SetTargets(std::span<const double> targets, int64_t outputs,
                           const ArrayOwner& owner) {
   Require(outputs > 0 && std::ssize(targets) == size() * outputs,
           "there are {} targets of {} examples", targets.size(), size());
-  const auto bad = std::ranges::find_if(targets, [](double v) { return !std::isfinite(v); });
-  Require(bad == targets.end(), "example {} has the target {}: expected finite numbers",
-          bad == targets.end() ? 0 : (bad - targets.begin()) / outputs,
-          bad == targets.end() ? 0 : *bad);
+  RequireEach(targets, IsFinite, [&](int64_t at, double target) {
+    return fmt::format("example {} has the target {}: expected finite numbers", at / outputs,
+                       target);
+  });
   Adopt(targets, owner, data_.targets);
   info_.outputs = outputs;
   info_.regression = true;
@@ -146,10 +152,11 @@ void Examples::SetTargets(std::span<const double> targets, int64_t outputs,
 void Examples::SetWeights(std::span<const float> weights, const ArrayOwner& owner) {
   Require(std::ssize(weights) == size(), "there are {} weights of {} examples", weights.size(),
           size());
-  const auto bad =
-      std::ranges::find_if(weights, [](float v) { return !std::isfinite(v) || v < 0; });
-  Require(bad == weights.end(), "example {} has the weight {}: expected 0 or more",
-          bad == weights.end() ? 0 : bad - weights.begin(), bad == weights.end() ? 0 : *bad);
+  RequireEach(
+      weights, [](float v) { return std::isfinite(v) && v >= 0; },
+      [](int64_t at, float weight) {
+        return fmt::format("example {} has the weight {}: expected 0 or more", at, weight);
+      });
   Adopt(weights, owner, data_.weights);
 }
 

@@ -7,30 +7,24 @@
 #include <utility>
 
 #include "base/check.h"
+#include "model/layers/wrapped_plan.h"
 
 namespace yoke::layer {
 namespace {
 
-class ShapedLossPlan : public LayerPlan {
+class ShapedLossPlan : public WrappedPlan {
  public:
   ShapedLossPlan(std::unique_ptr<LayerPlan> plan, const CrossEntropyShape& shape,
                  LossShaping shaping)
-      : plan_(std::move(plan)), shape_(shape), shaping_(std::move(shaping)) {
-    output = plan_->output;
-    saved_bytes = plan_->saved_bytes;
-    scratch_bytes = plan_->scratch_bytes;
-    reads_input = plan_->reads_input;
-    reads_output = plan_->reads_output;
-    kernel = plan_->kernel;
-  }
+      : WrappedPlan(std::move(plan)), shape_(shape), shaping_(std::move(shaping)) {}
 
   void CheckBatch(const Batch& batch) const override {
-    plan_->CheckBatch(batch);
+    plan().CheckBatch(batch);
     Check(!batch.classes.empty(), "a shaped loss is one of classes");
   }
 
   void Forward(const LayerCall& call) override {
-    plan_->Forward(call);
+    plan().Forward(call);
     float* const losses = call.output.As<float>();
     for (int64_t n = 0; n < shape_.batch; ++n) {
       const float* const scores = call.input.As<float>() + n * shape_.outputs;
@@ -43,7 +37,7 @@ class ShapedLossPlan : public LayerPlan {
 
   void Backward(const LayerCall& call) override {
     if (!call.input_gradient.data) return;
-    plan_->Backward(call);
+    plan().Backward(call);
     const double smoothed = shaping_.smoothing / static_cast<double>(shape_.MeanOver());
     const auto each = static_cast<float>(smoothed / Outputs());
     for (int64_t n = 0; n < shape_.batch; ++n) {
@@ -61,7 +55,6 @@ class ShapedLossPlan : public LayerPlan {
     return shaping_.class_weights.empty() ? 1 : shaping_.class_weights[static_cast<size_t>(c)];
   }
 
-  std::unique_ptr<LayerPlan> plan_;
   CrossEntropyShape shape_;
   LossShaping shaping_;
 };

@@ -5,35 +5,29 @@
 
 #include "kernels/vectors.h"
 #include "kernels/weigh_rows.h"
+#include "model/layers/wrapped_plan.h"
 
 namespace yoke::layer {
 namespace {
 
-class WeightedLossPlan : public LayerPlan {
+class WeightedLossPlan : public WrappedPlan {
  public:
   WeightedLossPlan(std::unique_ptr<LayerPlan> plan, double weight, const Target& target)
-      : plan_(std::move(plan)),
+      : WrappedPlan(std::move(plan)),
         scale_(MakeVectors(target)),
         rows_(MakeWeighRows(target)),
-        weight_(static_cast<float>(weight)) {
-    output = plan_->output;
-    saved_bytes = plan_->saved_bytes;
-    scratch_bytes = plan_->scratch_bytes;
-    reads_input = plan_->reads_input;
-    reads_output = plan_->reads_output;
-    kernel = plan_->kernel;
-  }
+        weight_(static_cast<float>(weight)) {}
   void CheckBatch(const Batch& batch) const override {
     Check(batch.weights.empty() || std::ssize(batch.weights) == batch.size,
           "weights do not match the number of examples");
-    plan_->CheckBatch(batch);
+    plan().CheckBatch(batch);
   }
   void Forward(const LayerCall& call) override {
-    plan_->Forward(call);
+    plan().Forward(call);
     Weigh(call, call.output);
   }
   void Backward(const LayerCall& call) override {
-    plan_->Backward(call);
+    plan().Backward(call);
     if (call.input_gradient.data) Weigh(call, call.input_gradient);
   }
 
@@ -51,7 +45,6 @@ class WeightedLossPlan : public LayerPlan {
                       .width = values.Count() / call.batch.size});
   }
 
-  std::unique_ptr<LayerPlan> plan_;
   std::unique_ptr<Kernel<VectorCall>> scale_;
   std::unique_ptr<Kernel<WeighRowsCall>> rows_;
   float weight_;
