@@ -15,7 +15,7 @@ namespace {
 
 constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
 
-// Takes up to four digits; returns how many.
+// Takes up to five digits, one more than a part of a date has; returns how many.
 size_t TakeGroup(std::string_view& text) {
   size_t count = 0;
   while (count < std::min<size_t>(text.size(), 5) && text[count] >= '0' && text[count] <= '9')
@@ -48,8 +48,8 @@ bool IsMissing(std::string_view cell) {
 
 bool IsDate(std::string_view cell) {
   std::array<size_t, 3> digits = {};
-  const char separator =
-      cell.find_first_of("-/.") == cell.npos ? '\0' : cell[cell.find_first_of("-/.")];
+  const size_t first = cell.find_first_of("-/.");
+  const char separator = first == cell.npos ? '\0' : cell[first];
   for (size_t group = 0; group < digits.size(); ++group) {
     if (group > 0) {
       if (!cell.starts_with(separator)) return false;

@@ -23,7 +23,7 @@ bool IsDate(std::string_view cell);
 
 /// Finds a text without a copy of it.
 struct TextHash {
-  using is_transparent = void;
+  using is_transparent = void;  // NOLINT(readability-identifier-naming): the library's
   size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
 };
 
