@@ -109,7 +109,7 @@ TEST(SplitDevices, GiveASlowDeviceLess) {
   JobSettings settings = OnBoth(*device);
   settings.widths = {256, 256};
   Job job(settings);
-  for (uint64_t step = 0; step < 12; ++step) job.Step(DrawnBatch(256, 0));
+  for (uint64_t step = 0; step < 40; ++step) job.Step(DrawnBatch(256, 0));
   const std::vector<DeviceWork> work = job.executor().Work();
   EXPECT_LT(work[1].examples, work[0].examples / 2);
   EXPECT_GT(work[1].examples, 0);
