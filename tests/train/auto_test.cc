@@ -190,7 +190,7 @@ TEST_F(AutoTest, PartsOfARunShareItsTimeLimit) {
   const Job job = MakeNew({{"node.executor", "auto"},
                            {"train.replan_epochs", "1"},
                            {"train.epochs", "1000000"},
-                           {"train.time_limit", "0.5s"}});
+                           {"train.time_limit", "1.5s"}});
   EXPECT_EQ(Train(job, {.run = Path("run"), .planner = &planner_}).reason, "time_limit");
   EXPECT_GT(planner_.ends.size(), 2U);
 }
