@@ -13,20 +13,18 @@
 namespace yoke::rule {
 namespace {
 
-/// `kFades`: RMSprop.
-template <bool kFades>
+/// `Fades`: RMSprop.
+template <bool Fades>
 class RootRule : public UpdateRule {
  public:
   explicit RootRule(const Options& options)
       : decay_(static_cast<float>(options.Float("weight_decay"))),
         epsilon_(static_cast<float>(options.Float("epsilon"))),
-        beta2_(kFades ? options.Float("beta2") : 1) {}
+        beta2_(Fades ? options.Float("beta2") : 1) {}
 
-  const char* name() const override { return kFades ? "rmsprop" : "adagrad"; }
+  const char* name() const override { return Fades ? "rmsprop" : "adagrad"; }
 
-  std::vector<std::string> StateNames() const override {
-    return {kFades ? "square" : "square_sum"};
-  }
+  std::vector<std::string> StateNames() const override { return {Fades ? "square" : "square_sum"}; }
 
   /// A sum does not fade: it stays.
   std::unique_ptr<UpdateRule> Spread(int times) const override {
@@ -45,7 +43,7 @@ class RootRule : public UpdateRule {
     const float beta2 = static_cast<float>(beta2_), rest = static_cast<float>(1 - beta2_);
     for (int64_t i = 0; i < span.count; ++i) {
       const float g = scale * gradient[i] + decay * w[i];
-      if constexpr (kFades)
+      if constexpr (Fades)
         s[i] = beta2 * s[i] + rest * g * g;
       else
         s[i] += g * g;
@@ -58,9 +56,9 @@ class RootRule : public UpdateRule {
   double beta2_;
 };
 
-template <bool kFades>
+template <bool Fades>
 std::unique_ptr<UpdateRule> MakeRootRule(const Options& options) {
-  return std::make_unique<RootRule<kFades>>(options);
+  return std::make_unique<RootRule<Fades>>(options);
 }
 
 }  // namespace
