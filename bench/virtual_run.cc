@@ -27,7 +27,7 @@
 #include "node/speed_curve.h"
 #include "simulate/simulate.h"
 #include "train/job/job.h"
-#include "train/replica.h"
+#include "train/job/parts.h"
 #include "train/trainer.h"
 
 namespace {

@@ -44,6 +44,8 @@ endfunction()
 # yoke_test_program(base data 1): tests/base/**/*_data_test.cc becomes base_data_test with the label `data`; the label
 # `unit` takes the files that carry no other label in their name. Helpers lie in tests/base/support. A program is one
 # test, or `shards` tests that run side by side; how long each case took is written to build/<preset>/tests/times.
+# Threads of a team that wait yield their core as soon as in the program (kernels/threads.cc): two tests run side by side.
+set(YOKE_TEST_THREADS "GOMP_SPINCOUNT=2000")
 function(yoke_test_program folder label shards)
   set(tests ${PROJECT_SOURCE_DIR}/tests/${folder})
   if(label STREQUAL unit)
@@ -75,7 +77,7 @@ function(yoke_test_program folder label shards)
     add_test(NAME ${name} COMMAND ${program} --gtest_brief=1 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(
       ${name} PROPERTIES LABELS ${label} ENVIRONMENT
-      "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard};GTEST_OUTPUT=xml:${CMAKE_CURRENT_BINARY_DIR}/times/${name}.xml")
+      "${YOKE_TEST_THREADS};GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard};GTEST_OUTPUT=xml:${CMAKE_CURRENT_BINARY_DIR}/times/${name}.xml")
     if(label STREQUAL slow)
       set_tests_properties(${name} PROPERTIES RESOURCE_LOCK memory)  # they take GiB
     endif()

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "train/job/parts.h"
 
 namespace yoke {
 namespace {
@@ -61,11 +62,6 @@ void Adopt(const CsrRows& rows, SparseArrays& into) {
 
 const char* KindOf(const DataInfo& info) { return info.sparse ? "sparse" : "dense"; }
 
-const char* LabelsOf(const DataInfo& info) {
-  if (info.regression) return "target numbers";
-  return info.multi_label ? "labels" : "classes";
-}
-
 void RequireLike(const DataInfo& given, const DataInfo& like, const char* what) {
   Require(given.sparse == like.sparse, "{} are {}; expected {} ones", what, KindOf(given),
           KindOf(like));
@@ -74,8 +70,8 @@ void RequireLike(const DataInfo& given, const DataInfo& like, const char* what) 
   if (!given.labelled) return;
   Require(given.multi_label == like.multi_label && given.regression == like.regression &&
               given.outputs == like.outputs,
-          "{} have {} {}; expected {} {}", what, given.outputs, LabelsOf(given), like.outputs,
-          LabelsOf(like));
+          "{} have {} {}; expected {} {}", what, given.outputs, TaskOf(given).Kind(), like.outputs,
+          TaskOf(like).Kind());
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "kernels/threads.h"
 #include "optim/rule.h"
 #include "train/files.h"
+#include "train/job/parts.h"
 
 namespace yoke {
 namespace {

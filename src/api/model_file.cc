@@ -11,6 +11,7 @@
 #include "model/onnx/onnx.h"
 #include "model/output_layers.h"
 #include "model/ranking.h"
+#include "train/job/parts.h"
 
 namespace yoke {
 namespace {

@@ -8,7 +8,8 @@
 #include "model/bf16_copy.h"
 #include "model/output_search.h"
 #include "train/checkpoint/checkpoint.h"
-#include "train/replica.h"
+#include "train/evaluation.h"
+#include "train/job/devices.h"
 
 namespace yoke {
 

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "model/onnx/onnx.h"
+#include "train/job/parts.h"
 
 namespace yoke {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "plan/planner.h"
-#include "train/replica.h"
+#include "train/job/devices.h"
 
 namespace yoke {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "data/preprocess.h"
+#include "train/job/parts.h"
 #include "train/metrics.h"
 
 namespace yoke {

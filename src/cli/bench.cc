@@ -12,8 +12,8 @@
 #include "cli/run_options.h"
 #include "cli/signals.h"
 #include "node/executor.h"
+#include "train/job/devices.h"
 #include "train/number_format.h"
-#include "train/replica.h"
 #include "train/trainer.h"
 
 namespace yoke {

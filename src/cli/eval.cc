@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/model_data.h"
 #include "kernels/threads.h"
+#include "train/evaluation.h"
 #include "train/number_format.h"
 
 namespace yoke {

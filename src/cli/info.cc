@@ -20,9 +20,9 @@
 #include "model/onnx/onnx.h"
 #include "model/working_memory.h"
 #include "plan/convolutions.h"
+#include "train/job/parts.h"
 #include "train/number_format.h"
 #include "train/record/machine.h"
-#include "train/replica.h"
 
 namespace yoke {
 namespace {

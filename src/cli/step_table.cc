@@ -12,8 +12,9 @@
 #include "kernels/recorder.h"
 #include "kernels/vectors.h"
 #include "tensor/current_stream.h"
+#include "train/job/devices.h"
+#include "train/job/parts.h"
 #include "train/number_format.h"
-#include "train/replica.h"
 
 namespace yoke {
 namespace {

@@ -21,12 +21,6 @@ bool IsMissing(std::string_view cell);
 /// Whether a cell looks like a date: "2026-11-28", "28/11/2026", "28.11.2026 17:40".
 bool IsDate(std::string_view cell);
 
-/// Finds a text without a copy of it.
-struct TextHash {
-  using is_transparent = void;  // NOLINT(readability-identifier-naming): the library's
-  size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-};
-
 /// Learns the encodings from the rows of the training files, then applies them. The first cell
 /// that is not missing tells whether a column holds numbers or texts.
 class TableColumns {

@@ -11,6 +11,12 @@
 
 namespace yoke {
 
+/// Finds a text in a table without a copy of it.
+struct TextHash {
+  using is_transparent = void;  // NOLINT(readability-identifier-naming): the library's
+  size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+};
+
 struct SparseArrays;  // memory_reader.h
 
 /// Some editors write it first.

@@ -180,12 +180,6 @@ void HashTables::Append(const Arrival& arrival) {
   Put(arrival.bucket, before, arrival.id);
 }
 
-void HashTables::Move(const uint32_t* old_keys, const uint32_t* new_keys, int32_t id) {
-  for (int table = 0; table < shape_.tables; ++table)
-    MoveIn({.table = table, .end = uint32_t{1} << shape_.key_bits}, old_keys[table],
-           new_keys[table], id);
-}
-
 void HashTables::MoveMany(const uint32_t* old_keys, const uint32_t* new_keys,
                           std::span<const int32_t> ids) {
   const std::vector<Share> shares = Shares();

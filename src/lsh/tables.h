@@ -54,16 +54,13 @@ class HashTables {
   /// result equals inserting them in order, for any number of threads. It must be the only writer
   /// while it runs; other threads may query.
   void InsertMany(const uint32_t* keys, int32_t first, int64_t count);
-  /// Moves `id` from the buckets of its old keys to those of its new keys, in the tables where they
-  /// differ. One writer at a time; other threads may query. A full bucket that loses an id has room
-  /// for another one; removing an id that a bucket does not hold has no effect. A reservoir is
-  /// uniform from its last removal on: with h ids held then and n arrivals since, each of these h +
-  /// n ids is held with probability bucket / (h + n), or 1 if all fit. Ids rejected earlier stay
-  /// rejected.
-  void Move(const uint32_t* old_keys, const uint32_t* new_keys, int32_t id);
-  /// Moves ids[i] from its keys in old_keys [all ids, L] to the i-th of new_keys [ids, L], using
-  /// the caller's kernel threads. The result equals moving one after the other, for any number of
-  /// threads.
+  /// Moves ids[i] from the buckets of its keys in old_keys [all ids, L] to those of the i-th of
+  /// new_keys [ids, L], in the tables where they differ, using the caller's kernel threads. The
+  /// result equals moving one after the other, for any number of threads. One writer at a time;
+  /// other threads may query. A full bucket that loses an id has room for another one; removing an
+  /// id that a bucket does not hold has no effect. A reservoir is uniform from its last removal on:
+  /// with h ids held then and n arrivals since, each of these h + n ids is held with probability
+  /// bucket / (h + n), or 1 if all fit. Ids rejected earlier stay rejected.
   void MoveMany(const uint32_t* old_keys, const uint32_t* new_keys, std::span<const int32_t> ids);
   /// Fills packed tables by keys [L, rows], using the caller's kernel threads. The buckets are
   /// those that InsertMany would leave in empty tables, for any number of threads. Other threads

@@ -8,6 +8,7 @@
 #include "model/layer_namer.h"
 #include "model/onnx/onnx.h"
 #include "model/output_layers.h"
+#include "model/zoo/tables.h"
 
 namespace yoke {
 namespace {
@@ -69,10 +70,7 @@ bool ReplacesHead(const Value& section) {
 }
 
 OnnxModel ReadFile(const Options& options, const ModelTask& task) {
-  const bool hashed = options.String("output") == "lsh";
-  Require(hashed || !options.Has("lsh"),
-          "{} sets the hashed output layer, but output is \"dense\": expected output = \"lsh\"",
-          options.Where("lsh"));
+  const bool hashed = zoo::HashesOutput(options);
   OnnxStart start;
   if (ReplacesHead(options.Resolved())) start.outputs = task.outputs;
   if (hashed) start.hashed = options.Has("lsh") ? *options.Raw("lsh").AsTable() : Table{};
@@ -225,16 +223,9 @@ const std::vector<OptionSpec>& regression_loss_options() {
 }
 
 const std::vector<OptionSpec>& file_model_options() {
-  static const std::vector<OptionSpec> options = {
-      {.name = "output",
-       .type = OptionType::kString,
-       .fallback = "dense",
-       .help = "The output layer of the file: as it is, or the hashed lsh_linear, which computes "
-               "only a few of the outputs in each step.",
-       .choices = {"dense", "lsh"}},
-      {.name = "lsh",
-       .type = OptionType::kTable,
-       .help = "Options of the layer lsh_linear, for output = \"lsh\"."}};
+  static const std::vector<OptionSpec> options = zoo::HashedOutputOptions(
+      "The output layer of the file: as it is, or the hashed lsh_linear, which computes only a few "
+      "of the outputs in each step.");
   return options;
 }
 

@@ -11,7 +11,8 @@
 #include "kernels/threads.h"
 #include "node/executor.h"
 #include "strategy/strategy.h"
-#include "train/replica.h"
+#include "train/job/devices.h"
+#include "train/job/parts.h"
 
 namespace yoke {
 namespace {

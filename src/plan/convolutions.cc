@@ -13,7 +13,7 @@
 #include "kernels/linear/linear.h"
 #include "model/convolution_keys.h"
 #include "tensor/device.h"
-#include "train/replica.h"
+#include "train/job/parts.h"
 
 namespace yoke {
 namespace {

@@ -10,7 +10,8 @@
 #include "node/executor.h"
 #include "simulate/simulate.h"
 #include "strategy/served.h"
-#include "train/replica.h"
+#include "train/job/devices.h"
+#include "train/job/parts.h"
 
 namespace yoke {
 namespace {

@@ -11,7 +11,8 @@
 
 #include "base/check.h"
 #include "plan/choice.h"
-#include "train/replica.h"
+#include "train/job/devices.h"
+#include "train/job/parts.h"
 
 namespace yoke {
 namespace {

@@ -19,7 +19,8 @@
 #include "plan/speeds.h"
 #include "plan/statistics.h"
 #include "tensor/devices.h"
-#include "train/replica.h"
+#include "train/job/devices.h"
+#include "train/job/parts.h"
 
 namespace yoke {
 namespace {

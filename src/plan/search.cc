@@ -17,8 +17,8 @@
 #include "plan/measured_uses.h"
 #include "plan/tuning.h"
 #include "strategy/served.h"
+#include "train/job/parts.h"
 #include "train/number_format.h"
-#include "train/replica.h"
 
 namespace yoke {
 namespace {

@@ -12,7 +12,7 @@
 #include "kernels/threads.h"
 #include "node/executor.h"
 #include "train/checkpoint/checkpoint.h"
-#include "train/replica.h"
+#include "train/job/parts.h"
 
 namespace yoke {
 namespace {

@@ -15,7 +15,7 @@
 #include "train/epoch_cursor.h"
 #include "train/files.h"
 #include "train/job/job.h"
-#include "train/replica.h"
+#include "train/job/parts.h"
 #include "train/trainer.h"
 #include "train/watch.h"
 

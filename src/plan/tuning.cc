@@ -15,7 +15,7 @@
 #include "optim/rule.h"
 #include "plan/candidates.h"
 #include "train/epoch_cursor.h"
-#include "train/replica.h"
+#include "train/job/parts.h"
 #include "train/run_limits.h"
 
 namespace yoke {

@@ -23,8 +23,9 @@
 #include "tensor/devices.h"
 #include "train/agreement.h"
 #include "train/epoch_cursor.h"
+#include "train/job/devices.h"
+#include "train/job/parts.h"
 #include "train/record/machine.h"
-#include "train/replica.h"
 
 namespace yoke {
 namespace {

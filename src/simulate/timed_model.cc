@@ -5,6 +5,8 @@
 
 #include "base/check.h"
 #include "node/plans.h"
+#include "train/job/devices.h"
+#include "train/job/parts.h"
 
 namespace yoke {
 namespace {
@@ -60,7 +62,7 @@ TimedModel::TimedModel(const Job& job, const DataInfo& data, int ranks)
       layers(std::make_shared<LayerOperations>(graph)),
       rule(RuleOf(job)) {
   const std::string name = job.node.String("executor");
-  devices = DeviceNames(job.node.Strings("devices"), job.node.Where("devices"));
+  devices = NamesOfDevices(job);
   Require(name == "single" || (name == "split" && devices == std::vector<std::string>{"cpu"}),
           "{}: --times-only needs executor single, or split on the CPU alone, whose steps all take "
           "the same work; got {}",

@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "data/reader.h"
+#include "model/graph.h"
 #include "node/charged_executor.h"
+#include "optim/rule.h"
+#include "strategy/strategy.h"
 #include "train/job/job.h"
-#include "train/replica.h"
 
 namespace yoke {
 

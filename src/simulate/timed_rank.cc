@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "comm/virtual_time.h"
+#include "train/job/parts.h"
 
 namespace yoke {
 namespace {

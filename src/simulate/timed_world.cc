@@ -1,5 +1,6 @@
 // TimedWorld: sizes, and what is done.
 #include "simulate/timed_world.h"
+#include "train/job/parts.h"
 
 #include <algorithm>
 

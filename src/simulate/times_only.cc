@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "train/hardware.h"
-#include "train/long_wait_note.h"
+#include "train/job/parts.h"
+#include "train/notes.h"
 #include "train/record/record.h"
 #include "train/watch.h"
 

@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "base/registry.h"
 #include "node/executor.h"
-#include "train/replica.h"
+#include "train/job/parts.h"
 
 namespace yoke {
 

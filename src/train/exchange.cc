@@ -2,10 +2,13 @@
 #include "train/exchange.h"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <utility>
 
 #include "comm/gather.h"
+#include "kernels/vectors.h"
+#include "tensor/counting.h"
 
 namespace yoke {
 namespace {
@@ -92,6 +95,19 @@ ExchangeSummary Summary(const std::vector<ExchangeCounts>& counts, double second
   }
   AddStaleness(Histogram(counts), summary);
   return summary;
+}
+
+double ConsensusDistance(const Communicator& world, Array<const float> weights) {
+  const CountedAs scope("meeting");
+  HostCopy copy;
+  const ConstValues own = copy.Read(weights);
+  std::vector<float> mean(own.begin(), own.end());
+  world.AllReduce(mean);
+  Divide(mean, static_cast<float>(world.size()));
+  Subtract(mean, own);
+  double sum = 0;
+  for (const double square : GatherOne(world, SquareSum(ConstValues(mean)))) sum += square;
+  return std::sqrt(sum / world.size());
 }
 
 Metrics MetricsOf(const ExchangeSummary& s) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "strategy/strategy.h"
+#include "tensor/array.h"
 #include "train/metrics.h"
 
 namespace yoke {
@@ -32,6 +33,9 @@ struct ExchangeSummary {
 /// Of the counters of all ranks in so many seconds, the first ranks being servers; without distance
 /// and seconds.
 ExchangeSummary Summary(const std::vector<ExchangeCounts>& counts, double seconds, int servers = 0);
+
+/// Called by all ranks: the root mean square of the distance of their weights from the mean.
+double ConsensusDistance(const Communicator& world, Array<const float> weights);
 
 /// By the names of its members.
 Metrics MetricsOf(const ExchangeSummary& summary);

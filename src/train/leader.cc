@@ -1,10 +1,7 @@
 // Leader: rank 0 decides when to stop, evaluates, saves and reports.
 #include "train/leader.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <utility>
@@ -14,14 +11,12 @@
 #include "base/log.h"
 #include "train/checkpoint/fit.h"
 #include "train/checkpoint/rank_state.h"
-#include "train/end_sentence.h"
 #include "train/evaluator.h"
 #include "train/explosion.h"
 #include "train/hardware.h"
-#include "train/long_wait_note.h"
+#include "train/notes.h"
 #include "train/record/record.h"
 #include "train/run_limits.h"
-#include "train/staleness_note.h"
 #include "train/watch.h"
 
 namespace yoke {
@@ -80,7 +75,7 @@ class LeadingMember : public Leader {
       context_.messages.push_back(fmt::format(
           "{} has no hash tables of this job's shape and functions: they are built anew",
           checkpoint.folder()));
-    TakeBest(header);
+    TakeBest(header, job_, run_, position_);
     saved_test_ = header.test;
     for (const auto& [reason, key] :
          {std::pair("target", "target"), {"early_stopping", "early_stopping"}})
@@ -93,24 +88,9 @@ class LeadingMember : public Leader {
     const CheckpointHeader& header = context_.checkpoint->header();
     const auto ruined = std::ranges::find_if_not(losses, [&](double loss) { return Sane(loss); });
     if (!header.good || ruined == losses.end()) return;
-    const std::string& folder = context_.checkpoint->folder();
-    throw UserError(fmt::format(
-        "{} is ruined: the loss of {} is {:.4g} on training examples, {:.4g} before training; to "
-        "use the checkpoint before it, rename that folder and resume again",
-        folder,
-        losses.size() == 1 ? "its weights" : fmt::format("replica {}", ruined - losses.begin()),
-        *ruined, position_.untrained_loss));
-  }
-
-  /// The best value so far counts only for the same metric on as large a sample, and if its weights
-  /// still exist.
-  void TakeBest(const CheckpointHeader& header) {
-    position_.best = header.position.best;
-    position_.has_best = header.position.has_best &&
-                         BestMetric(job_.resolved) == BestMetric(header.job) &&
-                         SameKey(job_, header, "train", "evaluate_examples") &&
-                         std::filesystem::exists(run_ + "/best");
-    position_.stale = position_.has_best ? header.position.stale : 0;
+    throw UserError(RuinNote(context_.checkpoint->folder(), losses,
+                             static_cast<size_t>(ruined - losses.begin()),
+                             position_.untrained_loss));
   }
 
   void Begun(const std::optional<RecoveryPlan>& recovery) override {
@@ -118,7 +98,7 @@ class LeadingMember : public Leader {
     begun_epoch_ = position_.epoch;
     inherits_ = recovery && recovery->trained();
     if (inherits_ && !position_.has_best && context_.checkpoint)
-      TakeBest(context_.checkpoint->header());  // the lost leader's
+      TakeBest(context_.checkpoint->header(), job_, run_, position_);  // the lost leader's
     saved_ = std::filesystem::exists(run_ + "/last");
     const DeviceShares devices = SharesOf(job_, local_.size);
     const bool asked = job_.node.Where("devices").starts_with("YOKE_DEVICES");
@@ -145,10 +125,7 @@ class LeadingMember : public Leader {
     for (const std::string& message : context_.messages) Tell(message);
     context_.messages.clear();
     for (const std::string& advice : replica_->Advice()) Tell(advice);
-    if (recovery)
-      Tell(fmt::format("rank {} of {} is lost{}: {} continue from step {}",
-                       fmt::join(recovery->lost, ", "), recovery->world,
-                       inherits_ ? "" : " before the first step", world_.size(), position_.step));
+    if (recovery) Tell(LossOfRanksNote(*recovery, world_.size(), position_.step));
     if (inherits_) return;
     if (!context_.went_back) TellNotes();
     if (context_.checkpoint && !context_.took_over)
@@ -186,11 +163,7 @@ class LeadingMember : public Leader {
     rate_ = cursor_.LearningRateAt(cursor_.done());
     const std::vector<StepTotals> all_totals = Work(order);
     if (const auto bad = FirstBad(all_totals))
-      return Diverged(std::isnan(bad->bad_loss) ? "the loss became nan"
-                      : bad->bad_loss < 0
-                          ? fmt::format("the loss became {:.3g}, below 0", bad->bad_loss)
-                          : fmt::format("the loss became {}", bad->bad_loss),
-                      bad->bad_step);
+      return Diverged(LossNote(bad->bad_loss), bad->bad_step);
     recent_ = RecentLoss(all_totals);
     return cursor_.EpochIsOver() ? FinishEpoch() : BetweenSteps();
   }
@@ -404,14 +377,11 @@ class LeadingMember : public Leader {
   }
 
   std::string Diverged(const std::string& what, int64_t step) {
-    const std::string where = replica_->FirstNonFinite();
-    // The current epoch, or the one that has just ended.
-    const int64_t epoch = cursor_.planned() ? position_.epoch + 1 : position_.epoch;
-    sentence_ = fmt::format(
-        "{} at step {} (epoch {}){}; try a smaller train.learning_rate (now {:.3g}), "
-        "train.clip_norm = 1, or a warm-up (train.schedule)",
-        what, step, std::max<int64_t>(1, epoch),
-        where.empty() ? "" : fmt::format(", first in '{}'", where), rate_);
+    sentence_ = DivergenceNote({.what = what,
+                                .step = step,
+                                .epoch = position_.epoch + (cursor_.planned() ? 1 : 0),
+                                .where = replica_->FirstNonFinite(),
+                                .learning_rate = rate_});
     if (saved_) sentence_ += "; " + FallBack();
     return "diverged";
   }

@@ -2,13 +2,10 @@
 #include "train/replica.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/registry.h"
-#include "comm/gather.h"
-#include "comm/launcher.h"
 #include "comm/virtual_time.h"
 #include "kernels/threads.h"
 #include "kernels/vectors.h"
@@ -25,29 +22,6 @@
 namespace yoke {
 namespace {
 
-/// Refuses bf16 on CPUs that multiply it more slowly than f32.
-void CheckPrecision(const Job& job) {
-  const KernelLibrary library = DescribeKernelLibrary();
-  Require(ArithmeticOf(job) == DType::kF32 || library.fast_bf16 || job.ReferenceKernels(),
-          "{}: bf16 would be slower than f32 here: there is no bf16 arithmetic at {} (`yoke "
-          "doctor`); use "
-          "precision = \"f32\"",
-          job.node.Where("precision"), library.level);
-}
-
-/// Refuses rows in bf16 where there are none.
-void CheckWeights(const Job& job, const ParamLayout& layout, const Devices& devices) {
-  if (RowTypeOf(job) == DType::kF32) return;
-  Require(
-      std::ranges::any_of(layout.slices(), [](const Slice& s) { return s.type != DType::kF32; }),
-      "{} = \"bf16\" stores the rows of lsh_linear and sparse_linear, and the model has no such "
-      "layer: leave it out",
-      job.train.Where("weights"));
-  Require(devices.all() == std::vector<Device*>{&Cpu()},
-          "{} = \"bf16\" is updated on the CPU alone: {}", job.train.Where("weights"),
-          HowToUseTheCpu());
-}
-
 Rounding RoundingOf(const Job& job) {
   const bool nearest = job.train.Has("rounding") && job.train.String("rounding") == "nearest";
   return {.stochastic = !nearest, .seed = job.seed()};
@@ -60,126 +34,6 @@ std::span<std::byte> BytesOf(T* values, int64_t count) {
 
 }  // namespace
 
-ModelTask TaskOf(const DataInfo& data) {
-  Edge input;
-  input.shape = data.input;
-  input.sparse = data.sparse;
-  return {.input = input,
-          .outputs = data.outputs,
-          .multi_label = data.multi_label,
-          .regression = data.regression};
-}
-
-const StrategyEntry& StrategyOf(const Job& job) {
-  return FindEntry(strategies(), "strategy", job.cluster.String("strategy"));
-}
-
-Roles RolesOf(const Job& job) {
-  return RolesIn(StrategyOf(job), job.cluster, static_cast<int>(job.cluster.Int("replicas")));
-}
-
-int64_t BatchOf(const Job& job) {
-  const int64_t batch = job.train.Int("batch");
-  if (!StrategyOf(job).divides_batch(job.cluster)) return batch;
-  const int team = RolesOf(job).team;
-  Require(batch % team == 0,
-          "{} = {}: the {} replicas of a group share a batch; expected a multiple of {}",
-          job.train.Where("batch"), batch, team, team);
-  return batch / team;
-}
-
-namespace {
-
-/// The job's, or momentum where its strategy needs that.
-const RuleEntry& RuleEntryOf(const Job& job) {
-  const RuleEntry& entry = FindEntry(rules(), "rule", job.train.String("rule"));
-  if (!StrategyOf(job).forces_momentum || !entry.make(job.train)->StateNames().empty())
-    return entry;
-  return FindEntry(rules(), "rule", "momentum");
-}
-
-}  // namespace
-
-std::unique_ptr<UpdateRule> RuleOf(const Job& job) {
-  const RuleEntry& entry = RuleEntryOf(job);
-  const Value& train = *job.resolved.Find("train");
-  Table keys;
-  for (const OptionSpec& option : entry.options)
-    if (const Value* given = train.Find(option.name))
-      keys.emplace_back(option.name, *given);
-    else if (option.name == "velocity" && StrategyOf(job).sums_steps(job.cluster))
-      keys.emplace_back(option.name, "steps");
-  return entry.make(Options("train", keys, entry.options));
-}
-
-DType ArithmeticOf(const Job& job) {
-  return job.node.String("precision") == "bf16" ? DType::kBf16 : DType::kF32;
-}
-
-DType RowTypeOf(const Job& job) {
-  return job.train.String("weights") == "bf16" ? DType::kBf16 : DType::kF32;
-}
-
-namespace {
-
-std::vector<std::string> NamesOf(const Job& job) {
-  return DeviceNames(job.node.Strings("devices"), job.node.Where("devices"));
-}
-
-/// Whether a rank's executor takes several.
-bool TakesSeveral(const Job& job) {
-  const ExecutorEntry& executor = FindEntry(executors(), "executor", job.node.String("executor"));
-  return executor.supports({&Cpu(), &Cpu()}).empty();
-}
-
-}  // namespace
-
-DeviceSettings DeviceSettingsOf(const Job& job) {
-  return {.emulated = {.copy_bytes_per_second = job.node.Float("emulated_bytes_per_second"),
-                       .slowdown = job.node.Float("emulated_slowdown")}};
-}
-
-Devices DevicesOf(const Job& job, const LocalRank& rank) {
-  return {ShareOf(NamesOf(job), rank, TakesSeveral(job)), job.node.Where("devices"),
-          DeviceSettingsOf(job)};
-}
-
-Devices DevicesOf(const Job& job) {
-  const int workers = std::max(1, RolesOf(job).workers);
-  return DevicesOf(job, OnThisMachine({.size = LaunchedByMpi() ? 1 : workers}));
-}
-
-DeviceShares SharesOf(const Job& job, int workers) {
-  if (workers == 0) return {.used = {Cpu().name()}};
-  return SharesOf(NamesOf(job), workers, TakesSeveral(job));
-}
-
-namespace {
-
-/// Whether a rank computes no gradients.
-bool OnlyServes(const Job& job, const Communicator& world) {
-  return world.rank() < StrategyOf(job).servers(job.cluster, world.size()) && !InVirtualTime(world);
-}
-
-Devices DevicesAt(const Job& job, const ReplicaPlace& place) {
-  if (OnlyServes(job, place.world)) return {{Cpu().name()}, job.node.Where("devices")};
-  return DevicesOf(job, place.local);
-}
-
-}  // namespace
-
-Device& ValuesDevice(const Job& job, const Devices& devices, const ParamLayout& layout) {
-  const ExecutorEntry& executor = FindEntry(executors(), "executor", job.node.String("executor"));
-  const bool there = devices.all().size() == 1 && executor.values_on_device &&
-                     StrategyOf(job).values_on_device &&
-                     (StrategyOf(job).rows_on_device || !layout.HasRows());
-  return there ? *devices.all()[0] : Cpu();
-}
-
-bool TakeStored(const Devices& devices) {
-  return !std::ranges::all_of(devices.all(), &Device::IsHost);
-}
-
 Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setting)
     : job_(job),
       world_(setting.world.Duplicate()),
@@ -187,7 +41,7 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       entry_(StrategyOf(job)),
       threads_(setting.threads),
       step_examples_(setting.step_examples),
-      devices_(DevicesAt(job, setting)),
+      devices_(DevicesOf(job, world_, setting.local)),
       layers_(ModelLayers(job.model(), TaskOf(data))),
       in_training_(WithLossSettings(layers_, job, setting.class_weights, TaskOf(data))),
       graph_(in_training_, TaskOf(data), RowTypeOf(job)),
@@ -198,8 +52,8 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       rule_(RuleOf(job)),
       state_(graph_.layout(), *rule_, values_device_, RoundingOf(job)) {
   RequireParameters(graph_);
-  CheckPrecision(job);
-  CheckWeights(job, layout(), devices_);
+  RequirePrecision(job);
+  RequireRowType(job, layout(), devices_);
   Initialize(params_, job.seed(), KernelThreads());
   HostCopies copies;
   CopyFileWeights(job.model(), TaskOf(data), layout(), copies.Of(params_.values()).data());
@@ -223,7 +77,6 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       "executor single or split",
       job.cluster.Where("strategy"), entry_.name, job.node.String("executor"));
   strategy_ = entry_.make(job.cluster, context);
-  const bool cpu_only = NamesOf(job) == std::vector<std::string>{Cpu().name()};
   if (InVirtualTime(world_) && !executor_->in_place())
     WorkInVirtualTime(data, setting.steps_per_epoch * BatchOf(job), *setting.shared);
   work_.ready = [this](int slice) {
@@ -232,12 +85,11 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
   };
   work_.head = strategy_->RemoteHead();
   if (job.train.Has("average")) {
-    RequireAverage();
-    average_ = Buffer(values_device_, params_.bytes());
-    StartAverage();
+    RequireRunningMean(job, executor_->in_place(), layout());
+    average_.emplace(job.train.Float("average"), params_.values());
   }
-  Require(cpu_only || !work_.head, "{}: a served head computes on the CPU: {}",
-          job.node.Where("devices"), HowToUseTheCpu());
+  Require(!work_.head || NamesOfDevices(job) == std::vector<std::string>{Cpu().name()},
+          "{}: a served head computes on the CPU: {}", job.node.Where("devices"), HowToUseTheCpu());
 }
 
 ExecutorContext Replica::WorkOf(const Graph& graph) {
@@ -287,29 +139,6 @@ void Replica::WorkInVirtualTime(const DataInfo& data, int64_t examples, SharedEx
   executor_ = std::move(charged);
 }
 
-/// A mean of weights that each step changes in place, and that are all of the model.
-void Replica::RequireAverage() const {
-  const std::string& where = job_.train.Where("average");
-  Require(entry_.name == "none" || entry_.name == "allreduce",
-          "{}: expected strategy none or allreduce, whose replicas are equal after each step",
-          where);
-  Require(!executor_->in_place(), "{}: executor {} makes many updates in a step", where,
-          job_.node.String("executor"));
-  Require(!layout().HasRows(), "{}: expected a model without sparse or hashed layers", where);
-}
-
-void Replica::StartAverage() {
-  if (Averages()) Copy(AllOf<float>(average_), params_.values());
-}
-
-/// By 1 - min(decay, (1 + t) / (10 + t)) towards the values, after t updates.
-void Replica::MoveAverage() {
-  if (!Averages()) return;
-  const auto t = static_cast<double>(state_.steps);
-  const double decay = std::min(job_.train.Float("average"), (1 + t) / (10 + t));
-  MoveTowards(AllOf<float>(average_), static_cast<float>(1 - decay), params_.values());
-}
-
 StateTensor Replica::WeightsTensor(HostCopies& copies) const {
   const std::span<float> values = copies.Of(params_.values());
   return {"weights", DType::kF32, Shape{std::ssize(values)}, values.data()};
@@ -317,14 +146,14 @@ StateTensor Replica::WeightsTensor(HostCopies& copies) const {
 
 std::vector<StateTensor> Replica::SavedTensors(HostCopies& copies) const {
   std::vector<StateTensor> tensors = LayerTensors();
-  if (Averages()) tensors.push_back(WeightsTensor(copies));
+  if (average_) tensors.push_back(WeightsTensor(copies));
   return tensors;
 }
 
 std::vector<std::span<std::byte>> Replica::Portable(HostCopies& copies) {
   std::vector<std::span<std::byte>> parts = {BytesOf(&state_.steps, 1),
                                              std::as_writable_bytes(copies.Of(params_.values()))};
-  if (Averages()) parts.push_back(std::as_writable_bytes(copies.Of(AllOf<float>(average_))));
+  if (average_) parts.push_back(std::as_writable_bytes(copies.Of(average_->values())));
   for (size_t i = 0; i < state_.names().size(); ++i)
     parts.push_back(std::as_writable_bytes(copies.Of(state_.array(static_cast<int>(i)))));
   parts.push_back(std::as_writable_bytes(state_.all_scalars()));
@@ -350,7 +179,7 @@ std::string Replica::TakeStart(const DataInfo& data) {
                                     .layout = layout(),
                                     .values = copies.Of(params_.values()).data()});
   copies.Write();
-  StartAverage();
+  if (average_) average_->Restart(params_.values());
   Restored();
   return sentence;
 }
@@ -453,7 +282,7 @@ StepResult Replica::Step(const Batch& batch, StrategyStep step) {
   // Others wait for this rank in the exchange, so it takes part even with a non-finite loss.
   if (result.late || IsPossibleLoss(result.loss) || world_.size() > 1) {
     Leave(step);
-    if (state_.steps > updates) MoveAverage();
+    if (average_ && state_.steps > updates) average_->Move(params_.values(), state_.steps);
   }
   const double ended = Now();
   step_seconds_ += ended - began;
@@ -486,7 +315,7 @@ LayerReport Replica::TakeLayerReport() {
 void Replica::Settle() {
   const CountedAs scope("meeting");
   strategy_->Quiesce();
-  model_values_ = Averages() ? AllOf<float>(average_) : strategy_->Model();
+  model_values_ = average_ ? average_->values() : strategy_->Model();
   model_ = model_copy_.Read(model_values_);
   TakeLayers();
 }
@@ -501,23 +330,12 @@ void Replica::TakeLayers() {
       for (int server = 0; server < servers; ++server) world_.Send(layer, server, 0);
 }
 
-double Replica::ConsensusDistance() const {
-  const CountedAs scope("meeting");
-  if (!entry_.replicas_differ) return 0;
-  HostCopies copies;
-  const ConstValues weights = copies.Of(params_.values()).first(layout().statistics_begin());
-  std::vector<float> mean(weights.begin(), weights.end());
-  world_.AllReduce(mean);
-  Divide(mean, static_cast<float>(world_.size()));
-  Subtract(mean, weights);
-  double sum = 0;
-  for (const double square : GatherOne(world_, SquareSum(ConstValues(mean)))) sum += square;
-  return std::sqrt(sum / world_.size());
-}
-
 Metrics Replica::Exchange(double seconds, double step_seconds) const {
   if (world_.size() == 1) return {};
-  const double distance = ConsensusDistance();
+  const double distance =
+      entry_.replicas_differ
+          ? ConsensusDistance(world_, params_.values().First(layout().statistics_begin()))
+          : 0;
   std::vector<ExchangeCounts> all = GatherCounts(world_, strategy_->Counts());
   if (world_.rank() > 0) return {};
   ExchangeSummary summary = Summary(all, seconds, entry_.servers(job_.cluster, world_.size()));
@@ -567,7 +385,7 @@ Metrics Replica::Measure(Array<const float> values, const Reader& reader,
 
 MemoryUse Replica::Memory() const {
   return {.parameters = params_.bytes(),
-          .rule_state = state_.bytes() + average_.bytes(),
+          .rule_state = state_.bytes() + AverageBytes(),
           .tables = states_.Bytes(),
           .gradients = gradients_.bytes()};
 }
@@ -622,7 +440,7 @@ double Replica::CheckpointBytes() {
   HostCopies copies;
   const int64_t own = KeepsOwn() ? world_.size() * sum(OwnTensors(copies)) : 0;
   return static_cast<double>(params_.bytes() + state_.bytes() + sum(LayerTensors()) +
-                             average_.bytes() + own);
+                             AverageBytes() + own);
 }
 
 void Replica::Restore(const CheckpointHeader& header) {
@@ -641,8 +459,8 @@ void Replica::RequireSameVelocity(const Checkpoint& checkpoint) const {
 
 /// The checkpoint's model is the average, and its weights are beside it.
 void Replica::TakeAverage(const Checkpoint& checkpoint) {
-  if (!Averages()) return;
-  StartAverage();
+  if (!average_) return;
+  average_->Restart(params_.values());
   HostCopies copies;
   if (checkpoint.Load({WeightsTensor(copies)})) copies.Write();
   params_.Publish();

@@ -15,44 +15,14 @@
 #include "strategy/strategy.h"
 #include "tensor/devices.h"
 #include "train/checkpoint/checkpoint.h"
-#include "train/job/job.h"
-#include "train/metrics.h"
+#include "train/evaluation.h"
+#include "train/job/devices.h"
+#include "train/job/parts.h"
 #include "train/record/machine.h"
 #include "train/recovery/recovery.h"
+#include "train/running_mean.h"
 
 namespace yoke {
-
-/// The part of the data's description that a model needs.
-ModelTask TaskOf(const DataInfo& data);
-/// [cluster] strategy.
-const StrategyEntry& StrategyOf(const Job& job);
-/// Of the job's replicas. Throws UserError if they do not fit the strategy.
-Roles RolesOf(const Job& job);
-/// Examples of one replica's step: train.batch, or its part of it (StrategyEntry::divides_batch).
-/// Throws UserError if it does not divide.
-int64_t BatchOf(const Job& job);
-/// [train] rule, or momentum in its place if it is stateless and the strategy forces momentum.
-std::unique_ptr<UpdateRule> RuleOf(const Job& job);
-/// [node] precision.
-DType ArithmeticOf(const Job& job);
-/// [train] weights: how row-sparse matrices and the rule's state of them are stored.
-DType RowTypeOf(const Job& job);
-/// What [node] says of devices besides their names.
-DeviceSettings DeviceSettingsOf(const Job& job);
-/// The part of a machine's rank in [node] devices (ShareOf).
-Devices DevicesOf(const Job& job, const LocalRank& rank);
-/// The part of this process's first worker, where its replicas are ranks of this machine.
-Devices DevicesOf(const Job& job);
-/// How a machine's workers, so many, share them; none: a server needs the CPU alone.
-DeviceShares SharesOf(const Job& job, int workers);
-/// The device that holds values, gradients and the rule's state in real time: the job's only one,
-/// if executor and strategy can reach them there (row-sparse slices: under no strategy), else the
-/// CPU.
-Device& ValuesDevice(const Job& job, const Devices& devices, const ParamLayout& layout);
-
-/// Whether these devices take batches as they are stored (ReadRequest::as_stored): all but the CPU
-/// alone, whose input is made as it is read.
-bool TakeStored(const Devices& devices);
 
 /// A replica's place among the others.
 struct ReplicaPlace {
@@ -174,18 +144,14 @@ class Replica {
   StepResult Compute(const Batch& batch, const ParamView& view);
   bool BroadcastFrom(int from);
   void TakeMean(bool counts);
-  void RequireAverage() const;
-  void StartAverage();
-  void MoveAverage();
   void TakeAverage(const Checkpoint& checkpoint);
-  bool Averages() const { return average_.bytes() > 0; }
+  int64_t AverageBytes() const { return average_ ? average_->bytes() : 0; }
   StateTensor WeightsTensor(HostCopies& copies) const;
   void RequireSameVelocity(const Checkpoint& checkpoint) const;
   bool TablesAreReady() const;
   std::vector<std::span<std::byte>> Layers() const;
   void TakeLayers();
   std::string BadIn(Array<const float> values) const;
-  double ConsensusDistance() const;
   Metrics Measure(Array<const float> values, const Reader& reader, const std::atomic<int>* stop,
                   int64_t sample_of) const;
 
@@ -201,7 +167,7 @@ class Replica {
   Graph graph_;
   Device& values_device_;  // of gradients and the rule's state, too
   ParamStore params_;
-  Buffer average_;  // of the values, where [train] average asks for it
+  std::optional<RunningMean> average_;  // where [train] average asks for it
   LayerStates states_;
   Gradients gradients_;
   std::unique_ptr<UpdateRule> rule_;

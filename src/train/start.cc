@@ -12,7 +12,7 @@
 #include "model/onnx/onnx.h"
 #include "model/output_layers.h"
 #include "train/checkpoint/checkpoint.h"
-#include "train/replica.h"
+#include "train/job/parts.h"
 
 namespace yoke {
 namespace {

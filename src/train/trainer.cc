@@ -17,11 +17,11 @@
 #include "train/checkpoint/rank_state.h"
 #include "train/epoch_cursor.h"
 #include "train/files.h"
+#include "train/job/parts.h"
 #include "train/planner.h"
 #include "train/rank.h"
 #include "train/recovery/keep_place.h"
 #include "train/recovery/smaller_job.h"
-#include "train/replica.h"
 #include "train/start_run.h"
 
 namespace yoke {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "base/check.h"
 #include "base/registry.h"
 #include "optim/schedules.h"
+#include "train/checkpoint/fit.h"
 #include "train/job/keys.h"
 
 namespace yoke {
@@ -66,6 +68,15 @@ std::string BestMetric(const Value& job) {
             "{} looks at {} and {} at {}: there is one best checkpoint, so name one metric", key,
             metric, other, its);
   return metric;
+}
+
+void TakeBest(const CheckpointHeader& header, const Job& job, const std::string& run,
+              Position& position) {
+  position.best = header.position.best;
+  position.has_best =
+      header.position.has_best && BestMetric(job.resolved) == BestMetric(header.job) &&
+      SameKey(job, header, "train", "evaluate_examples") && std::filesystem::exists(run + "/best");
+  position.stale = position.has_best ? header.position.stale : 0;
 }
 
 bool FollowsEvaluations(const Job& job) {

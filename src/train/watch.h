@@ -14,6 +14,11 @@ namespace yoke {
 /// plateau of a resolved job; "": none is kept. Throws UserError if these name several.
 std::string BestMetric(const Value& job);
 
+/// Goes on in `position` from the best value so far of a checkpoint in `run`. It counts only for
+/// the same metric on as large a sample, and if its weights still exist.
+void TakeBest(const CheckpointHeader& header, const Job& job, const std::string& run,
+              Position& position);
+
 /// Whether the learning rate waits for evaluations: schedule plateau.
 bool FollowsEvaluations(const Job& job);
 

@@ -60,6 +60,14 @@ TEST(HashTables, ReservoirsKeepEveryArrivalWithEqualProbability) {
   for (int count : kept) EXPECT_NEAR(count, kBuckets * share, 5 * deviation);
 }
 
+/// One id, whose keys are given.
+void Move(HashTables& tables, const uint32_t* old_keys, const uint32_t* new_keys, int32_t id) {
+  const size_t keys = tables.shape().tables;
+  std::vector<uint32_t> all((id + 1) * keys);
+  std::copy_n(old_keys, keys, all.end() - static_cast<ptrdiff_t>(keys));
+  tables.MoveMany(all.data(), new_keys, {&id, 1});
+}
+
 TEST(HashTables, ReservoirsThatLostAnIdAreFairToWhatTheyHoldAndWhatComes) {
   constexpr int kBefore = 10, kAfter = 10, kSlots = 4, kBuckets = 1 << 12;
   HashTables tables({.tables = 1,
@@ -71,7 +79,7 @@ TEST(HashTables, ReservoirsThatLostAnIdAreFairToWhatTheyHoldAndWhatComes) {
   for (uint32_t key = 0; key < 2 * kBuckets; key += 2) {
     const uint32_t elsewhere = key + 1;
     for (int32_t id = 0; id < kBefore; ++id) tables.Insert(&key, id);
-    tables.Move(&key, &elsewhere, tables.Bucket(0, key)[key / 2 % kSlots]);
+    Move(tables, &key, &elsewhere, tables.Bucket(0, key)[key / 2 % kSlots]);
     const auto held = tables.Bucket(0, key);
     const std::set<int32_t> left(held.begin(), held.end());
     ASSERT_EQ(left.size(), size_t{kSlots - 1});
@@ -115,7 +123,7 @@ TEST(HashTables, ManyMovesEqualOneAfterTheOtherForAnyNumberOfThreads) {
     for (int32_t id = 0; id < 300; ++id) expected.Insert(&keys[id * shape.tables], id);
     std::vector<int32_t> moved;
     for (int32_t id = 0; id < 300; id += 3) {
-      expected.Move(&keys[id * shape.tables], &keys[(300 + id / 3) * shape.tables], id);
+      Move(expected, &keys[id * shape.tables], &keys[(300 + id / 3) * shape.tables], id);
       moved.push_back(id);
     }
     for (int team : {1, 2, 5, 16}) {
@@ -176,13 +184,13 @@ TEST(HashTables, TellHowFullTheirBucketsAre) {
 TEST(HashTables, MovedIdsLeaveTheirOldBuckets) {
   HashTables tables({.tables = 2, .key_bits = 2, .bucket = 3});
   for (int32_t id = 0; id < 4; ++id) tables.Insert(std::vector<uint32_t>{1, 2}.data(), id);
-  tables.Move(std::vector<uint32_t>{1, 2}.data(), std::vector<uint32_t>{3, 2}.data(), 2);
+  Move(tables, std::vector<uint32_t>{1, 2}.data(), std::vector<uint32_t>{3, 2}.data(), 2);
   EXPECT_THAT(tables.Bucket(0, 1), ElementsAre(1, 3));  // 0 had gone as the oldest
   EXPECT_THAT(tables.Bucket(0, 3), ElementsAre(2));
   EXPECT_THAT(tables.Bucket(1, 2), UnorderedElementsAre(1, 2, 3));
   for (int32_t id : {8, 9}) tables.Insert(std::vector<uint32_t>{1, 0}.data(), id);
   EXPECT_THAT(tables.Bucket(0, 1), UnorderedElementsAre(3, 8, 9));  // 1 was the oldest
-  tables.Move(std::vector<uint32_t>{1, 1}.data(), std::vector<uint32_t>{0, 1}.data(), 77);
+  Move(tables, std::vector<uint32_t>{1, 1}.data(), std::vector<uint32_t>{0, 1}.data(), 77);
   EXPECT_THAT(tables.Bucket(0, 1), UnorderedElementsAre(3, 8, 9));  // 77 was not there
   EXPECT_THAT(tables.Bucket(0, 0), ElementsAre(77));
 }

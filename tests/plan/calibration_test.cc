@@ -6,7 +6,6 @@
 #include "base/files.h"
 #include "plan/hardware.h"
 #include "plan/support/small_job.h"
-#include "train/replica.h"
 
 namespace yoke::calibration_test {
 

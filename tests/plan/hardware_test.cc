@@ -7,7 +7,7 @@
 #include "base/files.h"
 #include "measure/speed_fit.h"
 #include "plan/support/small_job.h"
-#include "train/replica.h"
+#include "train/job/parts.h"
 
 namespace yoke::hardware_test {
 

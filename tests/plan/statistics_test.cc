@@ -8,7 +8,7 @@
 #include "base/registry.h"
 #include "node/executor.h"
 #include "plan/support/small_job.h"
-#include "train/replica.h"
+#include "train/job/parts.h"
 
 namespace yoke::statistics_test {
 

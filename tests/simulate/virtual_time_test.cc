@@ -3,7 +3,7 @@
 
 #include "model/graph.h"
 #include "simulate/simulate.h"
-#include "train/replica.h"
+#include "train/job/parts.h"
 #include "train/support/runs_test.h"
 
 namespace yoke::virtual_time_test {

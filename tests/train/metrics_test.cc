@@ -1,5 +1,5 @@
 // Metrics: against counting by hand; the same for any number of threads.
-#include "train/metrics.h"
+#include "train/evaluation.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include "kernels/vectors.h"
 #include "model/output_tables.h"
 #include "tensor/emulated.h"
-#include "train/replica.h"
+#include "train/job/parts.h"
 
 namespace yoke::metrics_test {
 

@@ -7,7 +7,6 @@
 #include "base/check.h"
 #include "model/graph.h"
 #include "train/job/job.h"
-#include "train/replica.h"
 
 namespace yoke::sizes_test {
 

@@ -1,9 +1,9 @@
 // StalenessNote: which rates are too high for late gradients, and what is said of them.
-#include "train/staleness_note.h"
+#include "train/notes.h"
 
 #include <gtest/gtest.h>
 
-#include "train/replica.h"
+#include "train/job/parts.h"
 
 namespace yoke::staleness_note_test {
 

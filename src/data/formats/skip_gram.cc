@@ -78,11 +78,6 @@ class WordReader {
   bool first_ = true;  // no word has been read
 };
 
-struct HashText {
-  using is_transparent = void;  // NOLINT(readability-identifier-naming): the library's
-  size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-};
-
 // Numbers words: in order of appearance, then by frequency, the most frequent first.
 class WordList {
  public:
@@ -138,7 +133,7 @@ class WordList {
 
   bool closed_ = false;
   std::vector<std::string> names_;
-  std::unordered_map<std::string, int32_t, HashText, std::equal_to<>> ids_;
+  std::unordered_map<std::string, int32_t, TextHash, std::equal_to<>> ids_;
 };
 
 // Word w, of frequency f(w) in the text, is kept with probability min(1, sqrt(subsample / f(w))).

@@ -76,14 +76,10 @@ class AmxWeightGradient : public WeightGradient {
   }
 
  private:
-  struct Chunk {
-    Range images, rows;
-    bool first = false;
-  };
   struct Work {
     const WeightGradientCall& call;
     const WeightTask& task;
-    Chunk chunk;
+    WeightChunk chunk;
     uint32_t* input = nullptr;
     uint32_t* gradient = nullptr;
   };
@@ -91,30 +87,25 @@ class AmxWeightGradient : public WeightGradient {
   void DividePixels() {
     across_ = out_[3] + columns_.more;
     const int64_t rows = std::clamp<int64_t>(kAmxPixels / across_, 1, out_[2]);
-    chunk_rows_ = Pieces(out_[2], Pieces(out_[2], rows));
-    chunk_images_ =
+    chunks_.rows = EvenPiece(out_[2], rows);
+    chunks_.images =
         rows < out_[2] ? 1 : std::clamp<int64_t>(kAmxPixels / (out_[2] * across_), 1, images_);
-    image_pixels_ = RoundUp(chunk_rows_ * across_, kTile);
+    image_pixels_ = RoundUp(chunks_.rows * across_, kTile);
     x_image_ = RoundUp(image_pixels_ + rows_.more * across_ + columns_.more + kTile, kTile);
-    x_channel_ = chunk_images_ * x_image_;
+    x_channel_ = chunks_.images * x_image_;
     if (x_channel_ / kTile % 2 == 0) x_channel_ += kTile;  // rows of a tile in different sets
   }
 
   int64_t Plane() const { return sums_.MostChannels() * x_channel_; }
   int64_t CellsOfThread() const {
-    return rows_.count * columns_.count * Plane() + chunk_images_ * image_pixels_ * kStrip;
+    return rows_.count * columns_.count * Plane() + chunks_.images * image_pixels_ * kStrip;
   }
 
   void RunTask(const WeightGradientCall& call, const WeightTask& task, uint32_t* cells) const {
-    const int64_t down = Pieces(out_[2], chunk_rows_);
-    const int64_t chunks = Pieces(task.images.count(), chunk_images_) * down;
-    for (int64_t i = 0; i < chunks; ++i) {
-      const int64_t n = task.images.begin + i / down * chunk_images_, y = i % down * chunk_rows_;
+    for (int64_t i = 0; i < chunks_.CountOf(task); ++i) {
       const Work work = {.call = call,
                          .task = task,
-                         .chunk = {.images = {n, std::min(n + chunk_images_, task.images.end)},
-                                   .rows = {y, std::min(y + chunk_rows_, out_[2])},
-                                   .first = i == 0},
+                         .chunk = chunks_.Of(task, i),
                          .input = cells,
                          .gradient = cells + rows_.count * columns_.count * Plane()};
       PackInput(work);
@@ -132,7 +123,7 @@ class AmxWeightGradient : public WeightGradient {
   }
 
   void PackInput(const Work& work) const {
-    const Chunk& chunk = work.chunk;
+    const WeightChunk& chunk = work.chunk;
     const int64_t rows = chunk.rows.count() + rows_.more;
     for (int64_t i = 0; i < rows_.count; ++i)
       for (int64_t j = 0; j < columns_.count; ++j)
@@ -198,7 +189,7 @@ class AmxWeightGradient : public WeightGradient {
 
   /// Cells [image][pixel][output of the strip].
   void PackGradient(const Work& work, const Range& outputs) const {
-    const Chunk& chunk = work.chunk;
+    const WeightChunk& chunk = work.chunk;
     const auto* gradient = static_cast<const uint16_t*>(work.call.output_gradient);
     const int64_t width = outputs.count(), row = out_[3] * s_.outputs, image = out_[2] * row;
     const int64_t rows = chunk.rows.count();
@@ -223,7 +214,9 @@ class AmxWeightGradient : public WeightGradient {
   }
 
   /// Of an image of the chunk, filled up to tiles.
-  int64_t Pixels(const Chunk& chunk) const { return RoundUp(chunk.rows.count() * across_, kTile); }
+  int64_t Pixels(const WeightChunk& chunk) const {
+    return RoundUp(chunk.rows.count() * across_, kTile);
+  }
 
   void RunBlocks(const Work& work, const Range& outputs) const {
     const Range& channels = work.task.channels;
@@ -255,9 +248,9 @@ class AmxWeightGradient : public WeightGradient {
   int64_t images_;  // of cells
   int threads_;
   WeightSums sums_;
+  WeightChunks chunks_ = {.columns = out_[3], .all_rows = out_[2], .all_columns = out_[3]};
   Phases rows_, columns_;
-  int64_t across_ = 0;  // pixels of a row in the planes
-  int64_t chunk_images_ = 0, chunk_rows_ = 0;
+  int64_t across_ = 0;                   // pixels of a row in the planes
   int64_t image_pixels_ = 0;             // of the gradients of an image of a chunk
   int64_t x_image_ = 0, x_channel_ = 0;  // strides of a plane
 };

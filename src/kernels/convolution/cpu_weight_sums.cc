@@ -7,6 +7,21 @@
 
 namespace yoke::cpu {
 
+int64_t WeightChunks::CountOf(const WeightTask& task) const {
+  return Pieces(task.images.count(), images) * Pieces(all_rows, rows) *
+         Pieces(all_columns, columns);
+}
+
+WeightChunk WeightChunks::Of(const WeightTask& task, int64_t index) const {
+  const int64_t across = Pieces(all_columns, columns), down = Pieces(all_rows, rows);
+  const int64_t n = task.images.begin + index / (across * down) * images,
+                y = index / across % down * rows, x = index % across * columns;
+  return {.images = {n, std::min(n + images, task.images.end)},
+          .rows = {y, std::min(y + rows, all_rows)},
+          .columns = {x, std::min(x + columns, all_columns)},
+          .first = index == 0};
+}
+
 WeightSums::WeightSums(const ConvolutionShape& shape, const Settings& settings)
     : s_(shape), strip_(MostTileLanes()), unit_(settings.channel_unit), images_(settings.images) {
   const int64_t of_group = s_.channels / s_.groups;

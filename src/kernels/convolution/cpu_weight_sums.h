@@ -15,6 +15,9 @@ struct Range {
 
 inline int64_t Pieces(int64_t count, int64_t most) { return (count + most - 1) / most; }
 
+/// The size of nearly equal pieces of at most `most`.
+inline int64_t EvenPiece(int64_t count, int64_t most) { return Pieces(count, Pieces(count, most)); }
+
 /// Part i of `parts` nearly equal ones.
 inline Range Part(const Range& r, int64_t i, int64_t parts) {
   return {r.begin + r.count() * i / parts, r.begin + r.count() * (i + 1) / parts};
@@ -25,6 +28,21 @@ struct WeightTask {
   int64_t group = 0;
   Range channels, outputs, images;  // of the group; images in units of a cell's
   float* sums = nullptr;            // [taps][channels][lanes] of all channels and outputs
+};
+
+/// Output pixels that are packed once and stay in the cache while all sums of a task use them.
+struct WeightChunk {
+  Range images, rows, columns;
+  bool first = false;  ///< Of its task.
+};
+
+/// How output pixels are cut into chunks, images outermost.
+struct WeightChunks {
+  int64_t images = 0, rows = 0, columns = 0;  ///< Of a chunk, at most.
+  int64_t all_rows = 0, all_columns = 0;      ///< Of the output.
+
+  int64_t CountOf(const WeightTask& task) const;
+  WeightChunk Of(const WeightTask& task, int64_t index) const;
 };
 
 /// Blocks of sums that fit a cache; where they are too few for the threads, parts of the images

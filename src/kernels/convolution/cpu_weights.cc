@@ -25,9 +25,6 @@ constexpr int64_t kSums = 96 << 10, kSumsOfOne = 64 << 10;
 constexpr int64_t kChunk = 512;
 constexpr int64_t kFewChannels = 48;  // a row of the window up to here is one tap
 
-/// The size of nearly equal pieces of at most `most`.
-int64_t EvenPiece(int64_t count, int64_t most) { return Pieces(count, Pieces(count, most)); }
-
 /// The outputs of `range` whose input under tap `tap` is not padding.
 Range Inside(const Window& window, int64_t length, int64_t tap, const Range& range) {
   const int64_t low = window.padding - tap, high = length + window.padding - tap;
@@ -43,12 +40,6 @@ int64_t Spanned(const Window& window, int64_t count) {
 }
 int64_t StepOfInput(const Window& window) { return window.size == 1 ? window.stride : 1; }
 int64_t StepOfPacked(const Window& window) { return window.size == 1 ? 1 : window.stride; }
-
-/// Output pixels whose gradients stay in the cache while all taps use them.
-struct Chunk {
-  Range images, rows, columns;
-  bool first = false;
-};
 
 template <typename T>
 class TiledWeightGradient : public WeightGradient {
@@ -86,10 +77,10 @@ class TiledWeightGradient : public WeightGradient {
  private:
   void DividePixels() {
     const int64_t pixels = kChunk * (merged_ ? 2 : 1);
-    chunk_columns_ = EvenPiece(out_[3], 2 * pixels);
-    const int64_t rows = std::clamp<int64_t>(pixels / chunk_columns_, 1, out_[2]);
-    chunk_rows_ = EvenPiece(out_[2], rows);
-    chunk_images_ =
+    chunks_.columns = EvenPiece(out_[3], 2 * pixels);
+    const int64_t rows = std::clamp<int64_t>(pixels / chunks_.columns, 1, out_[2]);
+    chunks_.rows = EvenPiece(out_[2], rows);
+    chunks_.images =
         rows < out_[2] ? 1 : std::clamp<int64_t>(pixels / (out_[2] * out_[3]), 1, images_);
   }
 
@@ -97,7 +88,7 @@ class TiledWeightGradient : public WeightGradient {
   struct Work {
     const WeightGradientCall& call;
     const WeightTask& task;
-    Chunk chunk, next;
+    WeightChunk chunk, next;
     bool last = false;
     Cell* gradient = nullptr;     // packed
     Cell* input = nullptr;        // packed
@@ -105,28 +96,17 @@ class TiledWeightGradient : public WeightGradient {
   };
 
   void RunTask(const WeightGradientCall& call, const WeightTask& task, Cell* cells) const {
-    const int64_t chunks = Pieces(task.images.count(), chunk_images_) *
-                           Pieces(out_[2], chunk_rows_) * Pieces(out_[3], chunk_columns_);
+    const int64_t chunks = chunks_.CountOf(task);
     for (int64_t i = 0; i < chunks; ++i) {
       Work work = {.call = call,
                    .task = task,
-                   .chunk = ChunkOf(task, i),
-                   .next = ChunkOf(task, std::min(i + 1, chunks - 1)),
+                   .chunk = chunks_.Of(task, i),
+                   .next = chunks_.Of(task, std::min(i + 1, chunks - 1)),
                    .last = i + 1 == chunks,
                    .gradient = cells,
                    .input = cells + GradientCells()};
       RunChunk(work);
     }
-  }
-
-  Chunk ChunkOf(const WeightTask& task, int64_t index) const {
-    const int64_t across = Pieces(out_[3], chunk_columns_), down = Pieces(out_[2], chunk_rows_);
-    const int64_t n = task.images.begin + index / (across * down) * chunk_images_,
-                  y = index / across % down * chunk_rows_, x = index % across * chunk_columns_;
-    return {.images = {n, std::min(n + chunk_images_, task.images.end)},
-            .rows = {y, std::min(y + chunk_rows_, out_[2])},
-            .columns = {x, std::min(x + chunk_columns_, out_[3])},
-            .first = index == 0};
   }
 
   void RunChunk(Work& work) const {
@@ -184,7 +164,7 @@ class TiledWeightGradient : public WeightGradient {
   /// Cells [image][row][column][channel] of all that the chunk reads.
   void PackInput(const Work& work) const {
     const WeightTask& task = work.task;
-    const Chunk& chunk = work.chunk;
+    const WeightChunk& chunk = work.chunk;
     const T* input = static_cast<const T*>(work.call.input);
     Cell* to = work.input;
     const int64_t row = s_.width * s_.channels, rows = Spanned(s_.rows, chunk.rows.count());
@@ -209,7 +189,7 @@ class TiledWeightGradient : public WeightGradient {
 
   /// Cells [image][row][column][lane]; lanes beyond the outputs are zeros.
   void PackGradient(const Work& work, const Range& outputs) const {
-    const Chunk& chunk = work.chunk;
+    const WeightChunk& chunk = work.chunk;
     const T* gradient = static_cast<const T*>(work.call.output_gradient);
     Cell* to = work.gradient;
     const int64_t image = out_[2] * out_[3] * s_.outputs, across = chunk.columns.count();
@@ -253,7 +233,7 @@ class TiledWeightGradient : public WeightGradient {
 
   /// The rectangle of a chunk that tap (i, j) finds inside the image.
   Tile TileOf(const Work& work, int64_t width, int64_t i, int64_t j) const {
-    const Chunk& chunk = work.chunk;
+    const WeightChunk& chunk = work.chunk;
     const Range rows = Inside(s_.rows, s_.height, i, chunk.rows);
     const Range columns = merged_ ? chunk.columns : Inside(s_.columns, s_.width, j, chunk.columns);
     const int64_t size = PackedChannels(work.task.channels);
@@ -298,10 +278,10 @@ class TiledWeightGradient : public WeightGradient {
   int64_t PackedChannels(const Range& channels) const {
     return merged_ ? s_.channels : channels.count();
   }
-  int64_t GradientCells() const { return chunk_images_ * chunk_rows_ * chunk_columns_ * strip_; }
+  int64_t GradientCells() const { return chunks_.images * chunks_.rows * chunks_.columns * strip_; }
   int64_t CellsOfThread() const {
-    const int64_t input = chunk_images_ * Spanned(s_.rows, chunk_rows_) *
-                          Spanned(s_.columns, chunk_columns_) *
+    const int64_t input = chunks_.images * Spanned(s_.rows, chunks_.rows) *
+                          Spanned(s_.columns, chunks_.columns) *
                           PackedChannels({0, sums_.MostChannels()});
     return Pieces(GradientCells() + input, kLanes) * kLanes;
   }
@@ -313,7 +293,7 @@ class TiledWeightGradient : public WeightGradient {
   int threads_;
   int64_t strip_ = MostTileLanes();  // outputs packed at a time
   WeightSums sums_;
-  int64_t chunk_images_ = 0, chunk_rows_ = 0, chunk_columns_ = 0;
+  WeightChunks chunks_ = {.all_rows = out_[2], .all_columns = out_[3]};
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/options.h"
 #include "model/graph.h"
 
 namespace yoke::zoo {
@@ -15,6 +16,28 @@ inline Value Layer(const char* type, Table options = {}) {
   Table table = {{"type", type}};
   for (auto& option : options) table.push_back(std::move(option));
   return Value(std::move(table));
+}
+
+/// Options `output` and `lsh` of a model whose output layer may be hashed; `output_help` says of
+/// which layer the first is.
+inline std::vector<OptionSpec> HashedOutputOptions(const char* output_help) {
+  return {{.name = "output",
+           .type = OptionType::kString,
+           .fallback = "dense",
+           .help = output_help,
+           .choices = {"dense", "lsh"}},
+          {.name = "lsh",
+           .type = OptionType::kTable,
+           .help = "Options of the layer lsh_linear, for output = \"lsh\"."}};
+}
+
+/// Whether they ask for the hashed layer. Throws UserError for `lsh` without it.
+inline bool HashesOutput(const Options& options) {
+  const bool hashed = options.String("output") == "lsh";
+  Require(hashed || !options.Has("lsh"),
+          "{} sets the hashed output layer, but output is \"dense\": expected output = \"lsh\"",
+          options.Where("lsh"));
+  return hashed;
 }
 
 /// Writes the layers of a deep network one by one. By default, each layer's input is the layer

@@ -13,10 +13,7 @@ List BuildXmc(const Options& options, const ModelTask& task) {
           "try model 'mlp'",
           task.input.shape.Text());
   const bool softmax = options.String("loss") == "softmax";
-  const bool hashed = options.String("output") == "lsh";
-  Require(hashed || !options.Has("lsh"),
-          "{} sets the hashed output layer, but output is \"dense\": expected output = \"lsh\"",
-          options.Where("lsh"));
+  const bool hashed = HashesOutput(options);
   Table output = {{"outputs", task.outputs}};
   if (options.Has("lsh"))
     for (const auto& option : *options.Raw("lsh").AsTable()) {
@@ -33,30 +30,28 @@ List BuildXmc(const Options& options, const ModelTask& task) {
 }  // namespace
 
 ModelEntry xmc() {
+  std::vector<OptionSpec> options = {
+      {.name = "hidden",
+       .type = OptionType::kInt,
+       .fallback = 128,
+       .help = "Width of the hidden layer.",
+       .minimum = 1,
+       .maximum = kMostCount},
+      {.name = "loss",
+       .type = OptionType::kString,
+       .fallback = "sigmoid",
+       .help = "Sigmoid cross-entropy summed over labels, or softmax against 1/|labels| for each "
+               "label of an example.",
+       .choices = {"sigmoid", "softmax"}}};
+  for (OptionSpec& option :
+       HashedOutputOptions("The output layer: linear, or the hashed lsh_linear, which computes "
+                           "only a few of the outputs in each step.")) {
+    if (option.name == "output") option.tries = {"dense", "lsh"};
+    options.push_back(std::move(option));
+  }
   return {.name = "xmc",
           .summary = "Sparse features, one hidden layer, very many labels",
-          .options = {{.name = "hidden",
-                       .type = OptionType::kInt,
-                       .fallback = 128,
-                       .help = "Width of the hidden layer.",
-                       .minimum = 1,
-                       .maximum = kMostCount},
-                      {.name = "loss",
-                       .type = OptionType::kString,
-                       .fallback = "sigmoid",
-                       .help = "Sigmoid cross-entropy summed over labels, or softmax against "
-                               "1/|labels| for each label of an example.",
-                       .choices = {"sigmoid", "softmax"}},
-                      {.name = "output",
-                       .type = OptionType::kString,
-                       .fallback = "dense",
-                       .help = "The output layer: linear, or the hashed lsh_linear, which computes "
-                               "only a few of the outputs in each step.",
-                       .choices = {"dense", "lsh"},
-                       .tries = {"dense", "lsh"}},
-                      {.name = "lsh",
-                       .type = OptionType::kTable,
-                       .help = "Options of the layer lsh_linear, for output = \"lsh\"."}},
+          .options = std::move(options),
           .build = BuildXmc};
 }
 

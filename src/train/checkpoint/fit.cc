@@ -2,7 +2,7 @@
 #include "train/checkpoint/fit.h"
 
 #include "base/check.h"
-#include "train/replica.h"
+#include "train/job/parts.h"
 
 namespace yoke {
 

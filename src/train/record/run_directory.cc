@@ -16,7 +16,7 @@
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/fit.h"
 #include "train/files.h"
-#include "train/replica.h"
+#include "train/job/parts.h"
 
 namespace yoke {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "train/replica.h"
+#include "train/job/parts.h"
 
 namespace yoke {
 namespace {
