@@ -15,6 +15,7 @@
 #include "model/layer_counts.h"
 #include "model/output_search.h"
 #include "node/plans.h"
+#include "strategy/statistics.h"
 #include "tensor/counting.h"
 #include "train/checkpoint/fit.h"
 #include "train/exchange.h"
@@ -168,11 +169,10 @@ Devices DevicesAt(const Job& job, const ReplicaPlace& place) {
 
 }  // namespace
 
-Device& ValuesDevice(const Job& job, const Devices& devices, const ParamLayout& layout) {
+Device& ValuesDevice(const Job& job, const Devices& devices) {
   const ExecutorEntry& executor = FindEntry(executors(), "executor", job.node.String("executor"));
-  const bool there = devices.all().size() == 1 && executor.values_on_device &&
-                     StrategyOf(job).values_on_device &&
-                     (StrategyOf(job).rows_on_device || !layout.HasRows());
+  const bool there =
+      devices.all().size() == 1 && executor.values_on_device && StrategyOf(job).values_on_device;
   return there ? *devices.all()[0] : Cpu();
 }
 
@@ -191,7 +191,7 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       layers_(ModelLayers(job.model(), TaskOf(data))),
       in_training_(WithLossSettings(layers_, job, setting.class_weights, TaskOf(data))),
       graph_(in_training_, TaskOf(data), RowTypeOf(job)),
-      values_device_(InVirtualTime(world_) ? Cpu() : ValuesDevice(job, devices_, graph_.layout())),
+      values_device_(InVirtualTime(world_) ? Cpu() : ValuesDevice(job, devices_)),
       params_(graph_.layout(), values_device_),
       states_(graph_.MakeStates()),
       gradients_(graph_.layout(), values_device_),
@@ -486,6 +486,7 @@ LayerReport Replica::TakeLayerReport() {
 void Replica::Settle() {
   const CountedAs scope("meeting");
   strategy_->Quiesce();
+  if (Averages()) RunningStatistics(layout()).Average(world_, AllOf<float>(average_));
   model_values_ = Averages() ? AllOf<float>(average_) : strategy_->Model();
   model_ = model_copy_.Read(model_values_);
   TakeLayers();

@@ -46,9 +46,8 @@ Devices DevicesOf(const Job& job);
 /// How a machine's workers, so many, share them; none: a server needs the CPU alone.
 DeviceShares SharesOf(const Job& job, int workers);
 /// The device that holds values, gradients and the rule's state in real time: the job's only one,
-/// if executor and strategy can reach them there (row-sparse slices: under no strategy), else the
-/// CPU.
-Device& ValuesDevice(const Job& job, const Devices& devices, const ParamLayout& layout);
+/// if executor and strategy can reach them there, else the CPU.
+Device& ValuesDevice(const Job& job, const Devices& devices);
 
 /// Whether these devices take batches as they are stored (ReadRequest::as_stored): all but the CPU
 /// alone, whose input is made as it is read.
