@@ -79,6 +79,7 @@ void Sgp::Push() {
   const int distance = 1 << (push % hops);
   Scale(All(), 0.5F);
   weight_ /= 2;
+  const CountedAs scope("exchange");
   *leaving_.As<double>() = weight_;
   StartCopy(ValuesIn(leaving_), All());
   CurrentStream(*All().device).Record(copied_out_);
