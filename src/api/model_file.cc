@@ -105,7 +105,7 @@ PlacedValues::PlacedValues(const ModelFile& model) : view_(model.params()) {
     if (!AskedDevices().empty()) throw;
     return;
   }
-  Device& device = ValuesDevice(model.job(), *devices_, model.graph().layout());
+  Device& device = ValuesDevice(model.job(), *devices_);
   if (device.IsHost()) return;
   values_ = Buffer(device, view_.values.Bytes());
   Copy(AllOf<float>(values_), view_.values);

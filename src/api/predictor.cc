@@ -46,7 +46,8 @@ Predictor::Predictor(const ModelFile& model, const PredictorRequest& request)
 void Predictor::Forward(const Reader& reader, int64_t begin, int64_t size) {
   std::vector<int64_t> examples(static_cast<size_t>(size));
   std::iota(examples.begin(), examples.end(), begin);
-  reader.Read({.examples = examples}, batch_);
+  const bool there = !ranked_ && !values_.device().IsHost();
+  reader.Read({.examples = examples, .as_stored = there}, batch_);
   ranked_ ? Rank(size) : Score(size);
 }
 

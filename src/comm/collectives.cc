@@ -9,6 +9,7 @@
 #include "comm/communicator_group.h"
 #include "comm/virtual_time.h"
 #include "tensor/counting.h"
+#include "tensor/current_stream.h"
 
 namespace yoke {
 namespace {
@@ -112,10 +113,44 @@ void Communicator::Reduce(Array<float> values, int root) const {
 }
 
 void Communicator::AllReduce(Array<float> values) const {
+  AllReduce(values, CurrentStream(*values.device));
+}
+
+/// Its memory goes.
+StagedSum::~StagedSum() {
+  try {
+    if (gone) gone->Wait();
+  } catch (const std::exception&) {  // who needed the sums has been told
+  }
+}
+
+/// The host waits until the values have come, once; it does not wait for the copy back.
+void Communicator::AllReduce(Array<float> values, Stream& stream) const {
   if (size() == 1) return;
   const CountedAs scope("exchange");
-  AllReduce(group_->staged.Read(values));
-  group_->staged.Write(values);
+  if (DeviceAllReduce* const sum = DeviceSum(*values.device)) return sum->Enqueue(values, stream);
+  if (values.OnHost()) return AllReduce(values.Host());
+  auto& [memory, come, gone] = group_->staged_sum;
+  if (!memory) memory.emplace(Target{.device = &values.device->staging()});
+  const std::span<float> here(memory->Reserve<float>(values.count), values.count);
+  if (gone) stream.Await(gone);
+  stream.Copy(here.data(), values.data, values.Bytes());
+  stream.Record(come);
+  if (values.count > 0) come->Wait();
+  AllReduce(here);
+  stream.Copy(values.data, here.data(), values.Bytes());
+  stream.Record(gone);
+}
+
+/// Null: the world has none for these devices.
+DeviceAllReduce* Communicator::DeviceSum(Device& device) const {
+  Group& group = *group_;
+  if (!std::exchange(group.device_asked, true)) {
+    const Traffic before = group.traffic;
+    group.on_device = group.transport->MakeDeviceAllReduce(*this, device);
+    group.traffic = before;
+  }
+  return group.on_device.get();
 }
 
 bool Communicator::HasMpiAllReduce() const {

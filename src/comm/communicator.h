@@ -75,10 +75,15 @@ class Communicator {
   /// without it, and its messages are counted by the formula of kAuto.
   void AllReduce(std::span<float> values,
                  AllReduceAlgorithm algorithm = AllReduceAlgorithm::kAuto) const;
-  // The same of arrays. Those on a device go through the host's memory.
+  // The same of arrays. Those on a device go through the host's memory, unless the world adds there
+  // (Transport::MakeDeviceAllReduce).
 
   void Broadcast(Array<float> values, int root) const;
   void Reduce(Array<float> values, int root) const;
+  /// In the order of `stream`, of the values' device: it sums what the work enqueued before leaves,
+  /// and the sums are there for what is enqueued afterwards.
+  void AllReduce(Array<float> values, Stream& stream) const;
+  /// In that of CurrentStream.
   void AllReduce(Array<float> values) const;
 
   /// Whether the world has its own all-reduce; all ranks call it.
@@ -128,6 +133,7 @@ class Communicator {
               InnerMessage what) const;
   bool Join(CollectiveCall call) const;
   void MpiAllReduce(std::span<float> values) const;
+  DeviceAllReduce* DeviceSum(Device& device) const;
 
   std::shared_ptr<Group> group_;  // shared by copies: the counters of one rank in one context
 };

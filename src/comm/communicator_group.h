@@ -3,12 +3,25 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "comm/communicator.h"
 #include "comm/members.h"
 #include "tensor/array.h"
+#include "tensor/growing_buffer.h"
 
 namespace yoke {
+
+/// The host's memory of sums over arrays on a device. Work of the last one may be under way.
+struct StagedSum {
+  StagedSum() = default;
+  ~StagedSum();
+  StagedSum(StagedSum&&) = default;
+  StagedSum& operator=(StagedSum&&) = default;
+
+  std::optional<GrowingBuffer> memory;
+  std::shared_ptr<Event> come, gone;  ///< The last values, to the host and back.
+};
 
 struct Communicator::Group {
   std::shared_ptr<Transport> transport;
@@ -21,6 +34,9 @@ struct Communicator::Group {
   bool asked = false;  // whether `native` was looked up
   std::unique_ptr<NativeAllReduce> native = {};
   HostCopy staged = {};
+  bool device_asked = false;  // whether `on_device` was looked up
+  std::unique_ptr<DeviceAllReduce> on_device = {};
+  StagedSum staged_sum = {};
 
   /// The rank from which a message came that was wanted `from` there.
   int SourceOf(const Message& message, int from) const {

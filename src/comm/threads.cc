@@ -78,6 +78,11 @@ class ThreadTransport : public RealTransport<ThreadTransport> {
   int size() const override { return world_->options.ranks; }
   double timeout() const override { return world_->options.timeout; }
   AllReduceAlgorithm all_reduce() const override { return world_->options.all_reduce; }
+  std::unique_ptr<DeviceAllReduce> MakeDeviceAllReduce(const Communicator& world,
+                                                       Device& device) override {
+    const auto& make = world_->options.device_all_reduce;
+    return make ? make(world, device) : nullptr;
+  }
 
   void Send(int to, uint64_t context, int tag, std::span<const std::byte> bytes) override {
     Letter letter{.key = {.context = context, .source = rank_, .tag = tag},

@@ -1,6 +1,9 @@
 // Ranks as threads of this process: the default.
 #pragma once
 
+#include <functional>
+#include <memory>
+
 #include "comm/communicator.h"
 
 namespace yoke {
@@ -9,6 +12,9 @@ struct ThreadRanks {
   int ranks = 1;
   double timeout = 60;  ///< Seconds of one wait.
   AllReduceAlgorithm all_reduce = AllReduceAlgorithm::kAuto;
+  /// As Transport::MakeDeviceAllReduce; empty: sums are the host's.
+  std::function<std::unique_ptr<DeviceAllReduce>(const Communicator&, Device&)> device_all_reduce =
+      {};
 };
 
 /// Runs body(world) once per rank, rank 0 in the calling thread and the others on their own

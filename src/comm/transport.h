@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "comm/collective_algorithms.h"
+#include "tensor/array.h"
 
 namespace yoke {
 
@@ -54,6 +55,17 @@ class NativeAllReduce {
   virtual void Sum(std::span<float> values) = 0;
 };
 
+/// A sum over some ranks on their devices, by a library that adds there (NCCL).
+class DeviceAllReduce {
+ public:
+  virtual ~DeviceAllReduce() = default;
+  /// Enqueues on `stream`, of the values' device, that the other ranks' values are added to these,
+  /// and does not wait. All of these ranks call it in the same order. The sums are bit-identical on
+  /// all ranks. What fails later is thrown by the stream's next wait.
+  virtual void Enqueue(Array<float> values, Stream& stream) = 0;
+};
+
+class Communicator;
 class VirtualTransport;  // comm/virtual_time.h
 
 class Transport {
@@ -78,6 +90,14 @@ class Transport {
   /// after a barrier.
   virtual std::unique_ptr<NativeAllReduce> MakeNativeAllReduce(uint64_t /*context*/,
                                                                std::span<const int> /*ranks*/) {
+    return nullptr;
+  }
+
+  /// Null where arrays are summed in the host's memory. All ranks of `world` call it, once per
+  /// context, each with the device of its arrays; they may exchange messages, which are not
+  /// counted, and agree: all get one, or none does.
+  virtual std::unique_ptr<DeviceAllReduce> MakeDeviceAllReduce(const Communicator& /*world*/,
+                                                               Device& /*device*/) {
     return nullptr;
   }
 

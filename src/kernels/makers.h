@@ -6,6 +6,7 @@
 #include <array>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -14,6 +15,7 @@
 
 #include "kernels/queued.h"
 #include "kernels/recorder.h"
+#include "tensor/tensor.h"
 #include "tensor/types.h"
 
 namespace yoke {
@@ -34,13 +36,16 @@ struct Maker {
   using Made = std::unique_ptr<Kernel<Call>>;
   constexpr Maker() = default;
   constexpr Maker(const char* name, Made (*make)(const Shape&)) : kernel(name), of_cpu(make) {}
-  constexpr Maker(const char* name, const char* device, Made (*make)(const Shape&, const Target&))
-      : kernel(name), kind(device), of_target(make) {}
+  constexpr Maker(const char* name, const char* device, Made (*make)(const Shape&, const Target&),
+                  Layout (*wanted)(const Shape&) = nullptr)
+      : kernel(name), kind(device), of_target(make), layout(wanted) {}
 
   const char* kernel = nullptr;
   const char* kind = nullptr;  ///< Of the device; null: the CPU's, which emulated devices run too.
   Made (*of_cpu)(const Shape&) = nullptr;
   Made (*of_target)(const Shape&, const Target&) = nullptr;
+  /// The layout of images that a device's kernel wants; null: whatever they have.
+  Layout (*layout)(const Shape&) = nullptr;
 };
 
 /// What a device must compute of an operation besides f32 forward.
@@ -93,6 +98,14 @@ class KernelList : public OperationEntry {
     Target recorded = target;
     recorded.stream = &recorder->stream();
     return std::make_unique<Recorded<Call>>(name_, First(shape, recorded), *recorder);
+  }
+
+  /// The layout of images that the device's own kernels want, best first; none: it has none that
+  /// wants one.
+  std::optional<Layout> LayoutOn(const Device& device, const Shape& shape) const {
+    for (size_t i = 0; i < count_; ++i)
+      if (makers_[i].layout && IsOfKind(device, makers_[i].kind)) return makers_[i].layout(shape);
+    return {};
   }
 
  private:

@@ -5,6 +5,9 @@
 #include <array>
 #include <cmath>
 #include <initializer_list>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <utility>
 
 #include "kernels/makers.h"
@@ -60,13 +63,27 @@ void RunOnHost(const VectorCall& call) {
   }
 }
 
+/// A stream's vectors: a kernel keeps the number of threads of who made it.
+class StreamVectors {
+ public:
+  Kernel<VectorCall>& Of(int threads, const Target& target) {
+    const std::lock_guard lock(mutex_);
+    std::unique_ptr<Kernel<VectorCall>>& vectors = by_threads_[threads];
+    if (!vectors) vectors = MakeVectors(target);
+    return *vectors;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<int, std::unique_ptr<Kernel<VectorCall>>> by_threads_;
+};
+
 /// Those of the device's current stream, which keeps them.
 Kernel<VectorCall>& VectorsOn(Device& device) {
   Stream& stream = CurrentStream(device);
-  void* const vectors = stream.Attached([&] {
-    return std::shared_ptr<Kernel<VectorCall>>(MakeVectors({.device = &device, .stream = &stream}));
-  });
-  return *static_cast<Kernel<VectorCall>*>(vectors);
+  void* const vectors = stream.Attached([] { return std::make_shared<StreamVectors>(); });
+  return static_cast<StreamVectors*>(vectors)->Of(KernelThreads(),
+                                                  {.device = &device, .stream = &stream});
 }
 
 /// Runs the call on the arrays' device. `others`: p and q, as far as the operation has them.

@@ -22,6 +22,7 @@ struct DeviceReplica::Queue {
       : layout(context.graph.layout()),
         host_values(device.staging(), layout.size() * SizeOf(DType::kF32)),
         host_gradient(device.staging(), layout.dense_size() * SizeOf(DType::kF32)),
+        host_loss(device.staging(), sizeof(double)),
         host_statistics(device.staging(),
                         (layout.size() - layout.statistics_begin()) * SizeOf(DType::kF32)),
         stream(device.NewStream()),
@@ -60,7 +61,7 @@ struct DeviceReplica::Queue {
   };
 
   const ParamLayout layout;
-  Buffer host_values, host_gradient, host_statistics;
+  Buffer host_values, host_gradient, host_loss, host_statistics;
   std::vector<HostRows> host_rows;  ///< By slice.
   std::unique_ptr<Stream> stream, sending;
   SentBatch batches[2];
@@ -70,6 +71,7 @@ struct DeviceReplica::Queue {
   Plans plans;
   GraphPlan* plan = nullptr;  ///< Of the pass under way.
   const Batch& batch() const { return batches[now].batch; }
+  bool under_way = false;  ///< A pass, or one that failed: nothing of it has been awaited.
   bool stalled = false;
   Queue* next_stalled = nullptr;
 };
@@ -97,15 +99,20 @@ DeviceReplica::~DeviceReplica() {
   (void)queue_.release();
 }
 
+/// For a pass under way: the only wait of a batch.
 void DeviceReplica::Await() {
-  if (!queue_->stalled && queue_->stream->WaitFor(timeout_)) return;
+  if (!queue_->under_way) return;
+  if (!queue_->stalled && queue_->stream->WaitFor(timeout_)) {
+    queue_->under_way = false;
+    return;
+  }
   queue_->stalled = true;
   throw Error(fmt::format("{} has not answered for {:.3g} s, node.device_timeout", device_.name(),
                           timeout_));
 }
 
 std::span<float> DeviceReplica::values() {
-  Await();  // an earlier pass that failed may be under way
+  Await();  // one that failed
   return AllOf<float>(queue_->host_values).Host();
 }
 
@@ -118,8 +125,10 @@ void DeviceReplica::Begin() {
   Await();
   Queue& queue = *queue_;
   queue.now = queue.sent;
+  queue.under_way = true;
   const Batch& batch = queue.batch();
   queue.plan = &queue.plans.For(batch);
+  queue.plan->LeaveLossAt({.loss = queue.host_loss.As<double>()});
   busy_before_ = queue.stream->busy_seconds();
   const ParamView view = {.layout = &queue.layout,
                           .values = AllOf<float>(queue.values),
@@ -143,7 +152,7 @@ StepResult DeviceReplica::Finish(Gradients& gradients) {
   if (queue.now == queue.sent) busy_seconds_ += queue.sending->busy_seconds() - sending_before_;
   Copy(gradients.dense(), AllOf<float>(queue.host_gradient));
   queue.TakeRows(gradients);
-  return {.loss = queue.plan->Loss(), .examples = queue.batch().size};
+  return {.loss = *queue.host_loss.As<double>(), .examples = queue.batch().size};
 }
 
 std::span<const float> DeviceReplica::statistics() const {

@@ -190,7 +190,19 @@ void UpdateRowsOnDevice(const Slice& slice, int index, const UpdateSpan& first,
   request.state.update()->Forward(call);
 }
 
-/// On a device: a call for each slice.
+/// Elements [begin, end) of dense slices that lie side by side and are updated alike.
+struct AlikeSlices {
+  int64_t begin = 0, end = 0;
+  SliceSettings settings = {};
+
+  bool Join(const SliceSettings& of, int64_t offset, int64_t count) {
+    if (offset != end || of.rate != settings.rate || of.decay != settings.decay) return false;
+    end += count;
+    return true;
+  }
+};
+
+/// On a device: a call for all dense slices that are updated alike, and for each with rows.
 void ApplyOnDevice(ParamStore& params, const ApplyRequest& request, const UpdateStep& step) {
   const ParamLayout& layout = params.layout();
   UpdateScalars* const scalars = request.state.on_device();
@@ -199,18 +211,27 @@ void ApplyOnDevice(ParamStore& params, const ApplyRequest& request, const Update
   request.state.start()->Forward(
       {.scalars = scalars, .step = step, .clip_norm = clips ? request.clip_norm : 0});
   const Addresses addresses(params, request);
+  AlikeSlices alike;
+  const auto update_alike = [&] {
+    if (alike.end > alike.begin)
+      request.state.update()->Forward(
+          {.span = addresses.DenseAt(alike.begin, alike.end - alike.begin),
+           .scalars = scalars,
+           .settings = alike.settings});
+  };
   for (size_t i = 0; i < layout.slices().size(); ++i) {
     const Slice& slice = layout.slices()[i];
     const SliceSettings settings = request.state.Of(i);
     if (!request.slices.Has(i) || settings.frozen()) continue;
-    if (slice.kind == SliceKind::kDense)
-      request.state.update()->Forward(
-          {.span = addresses.DenseAt(slice.offset, layout.Extent(slice)),
-           .scalars = scalars,
-           .settings = settings});
-    else if (slice.kind == SliceKind::kRowSparse)
+    if (slice.kind == SliceKind::kRowSparse)
       UpdateRowsOnDevice(slice, static_cast<int>(i), addresses.At(slice.offset, 0), request);
+    if (slice.kind != SliceKind::kDense) continue;
+    const int64_t extent = layout.Extent(slice);
+    if (alike.Join(settings, slice.offset, extent)) continue;
+    update_alike();
+    alike = {.begin = slice.offset, .end = slice.offset + extent, .settings = settings};
   }
+  update_alike();
 }
 
 /// Calls fetch(id) for each touched row some rows before update(id, its gradient, its step). Rows
@@ -283,25 +304,27 @@ void ApplyAllRows(ParamStore& params, const ApplyRequest& request, const UpdateS
   }
 }
 
-/// Waits for the device.
-UpdateSquares ReadSquares(const ParamStore& params, const ApplyRequest& request,
-                          Array<const float> state) {
-  const Array<const UpdateSquares> squares = {params.values().device,
-                                              &request.state.on_device()->squares, 1};
+/// Waits for the device. None: a loss has stopped its updates.
+std::optional<UpdateSquares> ReadSquares(const ParamStore& params, const ApplyRequest& request,
+                                         Array<const float> state) {
+  UpdateScalars* const there = request.state.on_device();
   SumSquares(params, request);
-  SquareSum(state, &request.state.on_device()->squares.state);
-  return request.state.squares_copy().Read(squares)[0];
+  SquareSum(state, &there->squares.state);
+  const UpdateScalars scalars = request.state.scalars_copy().Read(
+      Array<const UpdateScalars>{params.values().device, there, 1})[0];
+  if (scalars.stop != 0) return {};
+  return scalars.squares;
 }
 
-UpdateSquares SquaresOf(const ParamStore& params, const ApplyRequest& request) {
+std::optional<UpdateSquares> SquaresOf(const ParamStore& params, const ApplyRequest& request) {
   const ParamLayout& layout = params.layout();
   if (request.rule.Scalars() == 0)
-    return {.gradient = SquareOf(layout, request.gradients, request.slices)};
+    return UpdateSquares{.gradient = SquareOf(layout, request.gradients, request.slices)};
   const auto [begin, end] = DenseElements(layout, request.slices);
   const Array<const float> state = request.state.array(0).Part(begin, end);
   if (request.state.on_device()) return ReadSquares(params, request, state);
-  return {.gradient = SquareOf(layout, request.gradients, request.slices),
-          .state = SquareSum(state)};
+  return UpdateSquares{.gradient = SquareOf(layout, request.gradients, request.slices),
+                       .state = SquareSum(state)};
 }
 
 UpdateStep StepOf(const ParamStore& params, const ApplyRequest& request) {
@@ -310,13 +333,14 @@ UpdateStep StepOf(const ParamStore& params, const ApplyRequest& request) {
                   .gradient_scale = request.gradient_scale};
   const bool tunes = request.rule.Scalars() > 0;
   if (!tunes && (request.clip_norm <= 0 || ClipsOnDevice(request))) return step;
-  const UpdateSquares squares = SquaresOf(params, request);
-  const double norm = std::sqrt(squares.gradient);
+  const std::optional<UpdateSquares> squares = SquaresOf(params, request);
+  if (!squares) return step;  // nothing is updated
+  const double norm = std::sqrt(squares->gradient);
   if (request.clip_norm > 0)
     step.gradient_scale = ClippedScale(step.gradient_scale, norm, request.clip_norm);
   if (!tunes) return step;
   UpdateFacts facts = FactsOf(params.layout(), step.gradient_scale * norm, request.slices);
-  facts.state_square = squares.state;
+  facts.state_square = squares->state;
   facts.total_momentum = request.total_momentum;
   return request.rule.Tune(step, facts,
                            request.scalars.empty() ? request.state.scalars() : request.scalars);

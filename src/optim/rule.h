@@ -185,8 +185,8 @@ class RuleState {
   UpdateScalars* on_device() const { return on_device_.As<UpdateScalars>(); }
   Kernel<UpdateStart>* start() const { return start_.get(); }
   Kernel<UpdateCall>* update() const { return update_.get(); }
-  /// Memory in which the host reads squares.
-  HostCopy& squares_copy() { return squares_copy_; }
+  /// Memory in which the host reads them.
+  HostCopy& scalars_copy() { return scalars_copy_; }
   int64_t bytes() const;  ///< Size of arrays, scalars and step counts.
   int64_t steps = 0;      ///< Updates applied to the dense part so far.
 
@@ -198,7 +198,7 @@ class RuleState {
   std::vector<float> scalars_;
   std::vector<Buffer> row_steps_;
   Buffer on_device_;
-  HostCopy squares_copy_;
+  HostCopy scalars_copy_;
   std::unique_ptr<Kernel<UpdateStart>> start_;
   std::unique_ptr<Kernel<UpdateCall>> update_;
 };

@@ -84,7 +84,7 @@ Hardware::Node Hardware::NodeOf(const Job& job, const ClusterFile& cluster) cons
   const std::unique_ptr<UpdateRule> rule = RuleOf(job);
   const int64_t batch = BatchOf(job), epoch = data_.train->Size();
   const Devices devices = DevicesOf(job);
-  const std::string values_device = ValuesDevice(job, devices, graph.layout()).name();
+  const std::string values_device = ValuesDevice(job, devices).name();
   EstimateRequest request = {
       .graph = graph,
       .update = CostOfUpdate(RuleState(graph.layout(), *rule, Cpu()), graph.layout().dense_size()),

@@ -26,6 +26,7 @@ class AllReduce : public Strategy {
         update_(context),
         statistics_(context.params.layout()),
         rows_(context.params.layout()),
+        row_staging_(context.params.layout(), *context.params.values().device),
         buckets_(context.params.layout(), BucketElements(options, world_)),
         thread_(context.world, nullptr, *context.params.values().device) {
     const ParamLayout& layout = context.params.layout();
@@ -55,12 +56,15 @@ class AllReduce : public Strategy {
 
   void Step(const StrategyStep& step) override {
     examples_ += step.team_examples;
+    if (accumulate_ > 1) row_staging_.Read(context_.gradients);
     if (accumulate_ > 1 && !Accumulate(step)) return;
     if (world_.size() > 1) {
       buckets_.Rest([this](const Bucket& bucket) { Enqueue(bucket); });
+      if (accumulate_ == 1) row_staging_.Read(context_.gradients);
       rows_.Sum(world_, weight_, context_.gradients);
       thread_.Wait();
     }
+    if (accumulate_ > 1 || world_.size() > 1) row_staging_.Write(context_.gradients);
     update_.Step(step, 1.0 / world_.size());
     ++updates_;
   }
@@ -158,6 +162,7 @@ class AllReduce : public Strategy {
   Update update_;
   RunningStatistics statistics_;
   RowExchange rows_;
+  RowStaging row_staging_;
   Buckets buckets_;
   double weight_ = 1;
   bool overlap_ = false;

@@ -30,12 +30,6 @@ std::vector<std::pair<int64_t, int64_t>> Slices(const ParamLayout& layout) {
   return pieces;
 }
 
-/// Between the values' memory and that of the exchange.
-void CopyForExchange(Array<float> to, Array<const float> from) {
-  const CountedAs scope("exchange");
-  Copy(to, from);
-}
-
 /// The elements as a network card reads and writes them in an emulated device's memory, without a
 /// copy; none in a memory that only copies reach.
 std::optional<Array<float>> ForNetwork(Array<float> elements) {
@@ -112,7 +106,8 @@ ParamView Elastic::View(const StrategyStep& step) {
   due_ = IsDue(step);
   if (due_) {
     moving_rate_ = rate_.At(step);
-    CopyForExchange(AllOf<float>(own_), context_.params.values());
+    const CountedAs scope("exchange");
+    Copy(AllOf<float>(own_), context_.params.values());
     context_.world.Charge(CostOfMemoryCopy(size_));
     ChargeHostCopy();
     Begin();
@@ -191,11 +186,12 @@ void Elastic::MoveCentre(const Communicator& world) {
                 .bytes = 3.0 * static_cast<double>(own_.bytes())});
 }
 
+/// The host's force stays as it is until the next exchange, which waits for this copy.
 void Elastic::AddForce() {
   ChargeHostCopy();
   const Array<float> values = context_.params.values();
   const bool apart = pull_.bytes() > 0;
-  if (apart) CopyForExchange(AllOf<float>(pull_), force());
+  if (apart) StartCopy(AllOf<float>(pull_), force());
   Subtract(values.First(weights_), (apart ? AllOf<float>(pull_) : force()).First(weights_));
   context_.world.Charge({.operations = static_cast<double>(weights_),
                          .bytes = 3.0 * static_cast<double>(own_.bytes())});

@@ -43,7 +43,6 @@ StrategyEntry none() {
           .deterministic = true,
           .in_place = true,
           .values_on_device = true,
-          .rows_on_device = true,
           .supports = Supports,
           .estimate = [](const Options&, const ExchangeSize&) { return Cost{}; },
           .make = [](const Options&, const StrategyContext& context) -> std::unique_ptr<Strategy> {

@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/room.h"
 #include "kernels/vectors.h"
 #include "strategy/packing.h"
+#include "tensor/array.h"
+#include "tensor/counting.h"
+#include "tensor/current_stream.h"
 
 namespace yoke {
 namespace {
@@ -64,6 +68,52 @@ void RowExchange::Merge(std::span<const std::vector<std::byte>> messages, const 
         {.rows = theirs_[i].ids, .values = theirs_[i].values.data(), .stride = table.width});
   }
   merge_.Run(blocks_, table.width, sum.ids, sum.values);
+}
+
+RowStaging::RowStaging(const ParamLayout& layout, Device& device) : device_(device) {
+  if (device.IsHost()) return;
+  const Target here = {.device = &device.staging()},
+               there = {.device = &device, .stream = &device.stream()};
+  for (size_t i = 0; i < layout.slices().size(); ++i)
+    if (layout.slices()[i].kind == SliceKind::kRowSparse)
+      tables_.push_back({static_cast<int>(i), GrowingBuffer(here), GrowingBuffer(here),
+                         GrowingBuffer(there), GrowingBuffer(there)});
+}
+
+void RowStaging::Read(Gradients& gradients) {
+  if (tables_.empty()) return;
+  const CountedAs scope("exchange");
+  std::vector<float*> staged;
+  for (Table& table : tables_) {
+    const Array<const float> values = gradients.rows(table.slice).values_there;
+    staged.push_back(table.here_values.Reserve<float>(values.count));
+    StartCopy(OnHost(std::span(staged.back(), values.count)), values);
+  }
+  CurrentStream(device_).Wait();
+  for (size_t t = 0; t < tables_.size(); ++t) {
+    RowGradient& rows = gradients.rows(tables_[t].slice);
+    ResizeWithRoom(rows.values, rows.values_there.count);
+    std::copy_n(staged[t], rows.values_there.count, rows.values.data());
+    rows.ids_there = {}, rows.values_there = {};
+  }
+}
+
+void RowStaging::Write(Gradients& gradients) {
+  for (Table& table : tables_) {
+    RowGradient& rows = gradients.rows(table.slice);
+    const auto send = [&](const auto& from, GrowingBuffer& here, GrowingBuffer& there) {
+      using Element = std::remove_cvref_t<decltype(from[0])>;
+      const int64_t count = std::ssize(from);
+      const Array<Element> to = {&device_, there.Reserve<Element>(count), count};
+      auto* const staged = here.Reserve<Element>(count);
+      std::copy_n(from.data(), count, staged);
+      StartCopy(to, OnHost(std::span<Element>(staged, count)));
+      return to;
+    };
+    rows.ids_there = send(rows.ids, table.here_ids, table.ids);
+    rows.values_there = send(rows.values, table.here_values, table.values);
+    rows.values.clear();
+  }
 }
 
 RowSum::RowSum(int which, const ParamLayout& layout)

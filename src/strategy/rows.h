@@ -8,6 +8,7 @@
 #include "comm/communicator.h"
 #include "kernels/rows.h"
 #include "params/store.h"
+#include "tensor/growing_buffer.h"
 
 namespace yoke {
 
@@ -38,6 +39,27 @@ class RowExchange {
   std::vector<RowGradient> theirs_;
   std::vector<RowBlock> blocks_;
   RowMerge merge_;
+};
+
+/// Carries the touched rows of a device's gradient to the host and back, through staging memory
+/// that is kept. On the host it does nothing.
+class RowStaging {
+ public:
+  RowStaging(const ParamLayout& layout, Device& device);
+
+  /// The rows are the host's until Write; waits for the device, once.
+  void Read(Gradients& gradients);
+  /// Starts their way back, in the order of CurrentStream; the next Read waits for it.
+  void Write(Gradients& gradients);
+
+ private:
+  struct Table {
+    int slice;
+    GrowingBuffer here_ids, here_values, ids, values;
+  };
+
+  Device& device_;
+  std::vector<Table> tables_;  // none on the host
 };
 
 /// Touched rows of one slice, summed over steps. It is a full-sized array, so that its size in a

@@ -5,11 +5,23 @@
 #include <utility>
 
 #include "base/options.h"
-#include "strategy/packing.h"
 #include "strategy/update.h"
 #include "tensor/counting.h"
+#include "tensor/current_stream.h"
 
 namespace yoke::strategy {
+namespace {
+
+constexpr int64_t kWeight = sizeof(double);  // the first bytes of a message
+
+std::span<std::byte> BytesOf(const Buffer& message) {
+  return {message.As<std::byte>(), static_cast<size_t>(message.bytes())};
+}
+Array<float> ValuesIn(const Buffer& message) {
+  return AllOf<float>(message).Part(kWeight / sizeof(float), message.bytes() / sizeof(float));
+}
+
+}  // namespace
 
 Sgp::Sgp(const SgpSettings& settings, const StrategyContext& context)
     : context_(context),
@@ -18,12 +30,18 @@ Sgp::Sgp(const SgpSettings& settings, const StrategyContext& context)
       statistics_(context.params.layout()),
       thread_(context.world, nullptr, *context.params.values().device) {
   if (alone()) return;
-  half_ = BufferLike(All());
+  if (!All().OnHost()) half_ = BufferLike(All());
+  for (Buffer* message : {&leaving_, &arriving_})
+    *message = Buffer(All().device->staging(), kWeight + All().Bytes());
   if (settings.overlaps) copy_ = BufferLike(All());
 }
 
 void Sgp::Prepare() {
   if (!alone()) thread_.Begin();
+}
+
+Array<float> Sgp::Half() const {
+  return half_.bytes() > 0 ? AllOf<float>(half_) : ValuesIn(arriving_);
 }
 
 /// A copy divided by the weight; with a weight of 1, the values themselves.
@@ -61,22 +79,19 @@ void Sgp::Push() {
   const int distance = 1 << (push % hops);
   Scale(All(), 0.5F);
   weight_ /= 2;
-  message_.clear();
-  Append(message_, std::span<const double>(&weight_, 1));
   const CountedAs scope("exchange");
-  Append(message_, std::span<const float>(leaving_.Read(All())));
+  *leaving_.As<double>() = weight_;
+  StartCopy(ValuesIn(leaving_), All());
+  CurrentStream(*All().device).Record(copied_out_);
   under_way_ = true;
   thread_.Do([this, to = (rank + distance) % ranks,
               from = (rank - distance + ranks) % ranks](SideThread::Endpoint& here) {
     const CountedAs scope("exchange");
-    here.world().Send(message_, to, kHalf, sizeof weight_);
-    const Message arrived = here.world().Receive(from, kHalf);
-    Unpacker rest(arrived.bytes);
-    half_weight_ = rest.Take<double>();
-    const Array<float> half = AllOf<float>(half_);
-    rest.Take(arriving_.Of(half));
-    arriving_.Write(half);
-    rest.End();
+    copied_out_->Wait();
+    here.world().Send(BytesOf(leaving_), to, kHalf, kWeight);
+    here.world().Receive(BytesOf(arriving_), from, kHalf);
+    half_weight_ = *arriving_.As<double>();
+    if (half_.bytes() > 0) StartCopy(AllOf<float>(half_), ValuesIn(arriving_));
   });
 }
 
@@ -85,7 +100,7 @@ void Sgp::Land() {
   if (!std::exchange(under_way_, false)) return;
   thread_.Wait();
   weight_ += half_weight_;
-  Add(All(), AllOf<float>(half_));
+  Add(All(), Half());
   context_.params.Publish();
   const auto count = static_cast<double>(All().count);
   Cost cost = CostOfMemoryCopy(2 * All().count);  // into and out of messages
@@ -132,7 +147,7 @@ std::vector<Strategy::SavedTensor> Sgp::Tensors() {
   std::vector<SavedTensor> saved;
   if (!settings_.overlaps) return saved;
   Save(saved, "before", copy_);
-  Save(saved, "half", half_);
+  if (!alone()) saved.push_back({.name = "half", .values = Half()});
   return saved;
 }
 

@@ -51,6 +51,7 @@ class Sgp : public Strategy {
 
   bool alone() const { return context_.world.size() == 1; }
   Array<float> All() const { return context_.params.values(); }
+  Array<float> Half() const;  ///< What has arrived, where the values lie.
   void Push();
   void Land();
   void TakeBack();
@@ -65,10 +66,10 @@ class Sgp : public Strategy {
   bool under_way_ = false;    // a message, or arrived and not yet due
   bool taken_early_ = false;  // by Quiesce
   Buffer copy_;               // z_i; x_i before Quiesce if it took something early
-  Buffer half_, model_;       // what arrives
+  Buffer half_, model_;       // what has arrived, on a device
   double half_weight_ = 0, weight_before_ = 1;
-  std::vector<std::byte> message_;
-  HostCopy leaving_, arriving_;
+  Buffer leaving_, arriving_;  // messages in the host's memory: a weight, and half of the values
+  std::shared_ptr<Event> copied_out_;
   SideThread thread_;  // last: it ends first
 };
 

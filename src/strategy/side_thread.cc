@@ -53,7 +53,7 @@ SideThread::Job SideThread::OnDevice(Job job) {
     stream_->Await(before);
     KeepEvent(before);
     job(endpoint);
-    stream_->Wait();
+    stream_->Record(end_);
   };
 }
 
@@ -71,7 +71,10 @@ void SideThread::KeepEvent(std::shared_ptr<Event> event) {
 }
 
 void SideThread::Do(Job job) {
-  if (job && stream_) job = OnDevice(std::move(job));
+  if (job && stream_) {
+    job = OnDevice(std::move(job));
+    joins_ = true;
+  }
   {
     const std::lock_guard lock(mutex_);
     jobs_.push_back(std::move(job));
@@ -80,6 +83,11 @@ void SideThread::Do(Job job) {
 }
 
 void SideThread::Wait() {
+  AwaitJobs();
+  if (std::exchange(joins_, false)) device_.stream().Await(end_);
+}
+
+void SideThread::AwaitJobs() {
   {
     const std::lock_guard lock(mutex_);
     if (jobs_.empty() && !running_) return;

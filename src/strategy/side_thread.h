@@ -33,7 +33,8 @@ void FinishUnlessFailing(Owner& owner) noexcept {
 /// Runs jobs in the order given and, if it has a handler, handles other ranks' offers between them.
 /// All functions except Endpoint's are the training thread's. Both threads block in communicator
 /// calls only, so that they also run in virtual time. On a device, a job runs beside training,
-/// after what training had enqueued before Do, and what it enqueues has run when it is done.
+/// after what training had enqueued before Do; what training enqueues after Wait comes after what
+/// the job enqueued.
 class SideThread {
  public:
   /// What jobs and the handler communicate with. Messages between side threads use its tags.
@@ -81,6 +82,7 @@ class SideThread {
 
  private:
   Job OnDevice(Job job);
+  void AwaitJobs();
   std::shared_ptr<Event> TakeEvent();
   void KeepEvent(std::shared_ptr<Event> event);
   void Run(const Communicator& own);
@@ -93,9 +95,11 @@ class SideThread {
   Device& device_;
   std::unique_ptr<Stream> stream_;  // of jobs; null: the device is the host
   double seconds_waited_ = 0;
-  mutable std::mutex mutex_;                    // of what follows; held for a moment only
-  std::deque<Job> jobs_;                        // a null one is the end
+  bool joins_ = false;        // the device's stream awaits the jobs at the next Wait
+  mutable std::mutex mutex_;  // of what follows; held for a moment only
+  std::deque<Job> jobs_;      // a null one is the end
   std::vector<std::shared_ptr<Event>> events_;  // that jobs no longer use
+  std::shared_ptr<Event> end_;                  // behind the last job that is done, on a device
   bool running_ = false;                        // a job
   bool awaited_ = false;                        // the training thread waits for the last job
   Traffic traffic_ = {};

@@ -170,7 +170,6 @@ struct StrategyEntry {
   /// Values, gradients and the rule's state may lie on a device: it reaches them as arrays.
   /// Otherwise they are on the host, and the executor copies.
   bool values_on_device = false;
-  bool rows_on_device = false;   ///< Of row-sparse slices too.
   bool replicas_differ = false;  ///< Each rank has its own values (and rule state).
   bool rule_alone = true;        ///< With one rank, the values are the rule's bit for bit.
   /// Ranks in step that have different data meet at the optimum of their mean loss.

@@ -13,7 +13,7 @@ void RequireHost(const Device& device) {
     throw Error(fmt::format("the host cannot read the memory of {}", device.name()));
 }
 
-void CopyBytes(Array<char> to, Array<const char> from) {
+void StartCopyBytes(Array<char> to, Array<const char> from) {
   Check(to.count == from.count, "a copy is as long as what is copied");
   if (to.count == 0) return;
   if (to.OnHost() && from.OnHost()) {
@@ -22,9 +22,13 @@ void CopyBytes(Array<char> to, Array<const char> from) {
   }
   Check(to.OnHost() || from.OnHost() || to.device == from.device,
         "a copy between two devices goes through the host");
-  Stream& stream = CurrentStream(to.OnHost() ? *from.device : *to.device);
-  stream.Copy(to.data, from.data, to.count);
-  if (to.OnHost() || from.OnHost()) stream.Wait();
+  CurrentStream(to.OnHost() ? *from.device : *to.device).Copy(to.data, from.data, to.count);
+}
+
+void CopyBytes(Array<char> to, Array<const char> from) {
+  StartCopyBytes(to, from);
+  if (to.OnHost() == from.OnHost() || to.count == 0) return;
+  CurrentStream(to.OnHost() ? *from.device : *to.device).Wait();
 }
 
 }  // namespace yoke

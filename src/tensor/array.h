@@ -42,15 +42,29 @@ Array<T> OnHost(std::span<T> values) {
   return {&Cpu(), values.data(), static_cast<int64_t>(values.size())};
 }
 
+/// The bytes of its elements.
+template <typename T>
+auto BytesOf(Array<T> array) {
+  using Byte = std::conditional_t<std::is_const_v<T>, const char, char>;
+  return Array<Byte>{array.device, reinterpret_cast<Byte*>(array.data), array.Bytes()};
+}
+
 /// Copies bytes between two memories, at least one of which is the host's or both the same device's
 /// (there in the order of CurrentStream). With the host's, they are there when it returns.
 void CopyBytes(Array<char> to, Array<const char> from);
 
+/// Starts a copy in the order of CurrentStream. The host's memory must stay as it is until the copy
+/// has run; take it from Device::staging().
+void StartCopyBytes(Array<char> to, Array<const char> from);
+
 /// Copies all elements likewise; both arrays are equally long.
 template <typename T>
 void Copy(Array<T> to, std::type_identity_t<Array<const T>> from) {
-  CopyBytes({to.device, reinterpret_cast<char*>(to.data), to.Bytes()},
-            {from.device, reinterpret_cast<const char*>(from.data), from.Bytes()});
+  CopyBytes(BytesOf(to), BytesOf(from));
+}
+template <typename T>
+void StartCopy(Array<T> to, std::type_identity_t<Array<const T>> from) {
+  StartCopyBytes(BytesOf(to), BytesOf(from));
 }
 
 /// All of a buffer's elements.

@@ -45,6 +45,7 @@ class CountingDevice : public Device {
   using Counts = std::map<std::string, DeviceCounts>;  ///< By cause.
 
   CountingDevice(std::string name, std::unique_ptr<Device> inner);
+  ~CountingDevice() override;
   /// Since it was made.
   Counts counts() const;
 

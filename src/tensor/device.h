@@ -44,12 +44,18 @@ class Stream {
   virtual double busy_seconds() const { return 0; }
   /// Where CPU kernels for this stream run later (an emulated device); null: not there.
   virtual WorkQueue* work_queue() { return nullptr; }
-  /// What the first call's `make()` returned: it ends with the stream. Thread-safe.
+  /// What the first call's `make()` returned: it ends with the stream, which is whole until then.
+  /// Thread-safe.
   template <typename Make>
   void* Attached(const Make& make) {
     std::call_once(once_, [&] { attached_ = make(); });
     return attached_.get();
   }
+
+ protected:
+  /// Waits for the work, whatever it throws, and ends what is attached, which may own memory of the
+  /// device. The destructor of a stream that runs things later calls it first.
+  void End() noexcept;
 
  private:
   std::once_flag once_;
@@ -77,10 +83,13 @@ class Device {
 
  protected:
   Device() = default;
+  /// Ends `stream()`. The destructor of a device with memory of its own calls it first: what is
+  /// attached to the stream frees some.
+  void EndStream() { stream_.reset(); }
 
  private:
   std::once_flag once_;
-  std::unique_ptr<Stream> stream_;  // destroyed after the members of a derived device
+  std::unique_ptr<Stream> stream_;
 };
 
 /// The host's memory: one stateless instance for the process.

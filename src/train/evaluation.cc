@@ -152,11 +152,11 @@ class Evaluation {
   }
 
  private:
-  /// Ranking computes on the CPU.
+  /// Ranking computes on the CPU, and so do values in the host's memory: plans for them take
+  /// ordinary memory, even if theirs is a device's staging memory.
   ParamView FindValues() {
     ParamView view = request_.params;
-    if (!ranked_) return view;
-    view.values = OnHost(host_values_.Read(view.values));
+    if (ranked_ || view.values.OnHost()) view.values = OnHost(host_values_.Read(view.values));
     return view;
   }
   Device& device() const { return *params_.values.device; }

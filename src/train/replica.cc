@@ -12,6 +12,7 @@
 #include "model/layer_counts.h"
 #include "model/output_search.h"
 #include "node/plans.h"
+#include "strategy/statistics.h"
 #include "tensor/counting.h"
 #include "train/checkpoint/fit.h"
 #include "train/exchange.h"
@@ -45,7 +46,7 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       layers_(ModelLayers(job.model(), TaskOf(data))),
       in_training_(WithLossSettings(layers_, job, setting.class_weights, TaskOf(data))),
       graph_(in_training_, TaskOf(data), RowTypeOf(job)),
-      values_device_(InVirtualTime(world_) ? Cpu() : ValuesDevice(job, devices_, graph_.layout())),
+      values_device_(InVirtualTime(world_) ? Cpu() : ValuesDevice(job, devices_)),
       params_(graph_.layout(), values_device_),
       states_(graph_.MakeStates()),
       gradients_(graph_.layout(), values_device_),
@@ -315,6 +316,7 @@ LayerReport Replica::TakeLayerReport() {
 void Replica::Settle() {
   const CountedAs scope("meeting");
   strategy_->Quiesce();
+  if (average_) RunningStatistics(layout()).Average(world_, average_->values());
   model_values_ = average_ ? average_->values() : strategy_->Model();
   model_ = model_copy_.Read(model_values_);
   TakeLayers();

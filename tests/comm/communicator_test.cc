@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <thread>
@@ -11,6 +12,7 @@
 #include "base/thread.h"
 #include "comm/support/values.h"
 #include "comm/support/worlds.h"
+#include "comm/threads.h"
 #include "tensor/emulated.h"
 #include "tensor/support/arrays.h"
 
@@ -210,6 +212,67 @@ TEST_P(CommunicatorTest, ArraysOnDevicesHaveTheHostsBits) {
           EXPECT_EQ(ValuesOf(array), Numbers(root, count));
         }
       });
+}
+
+TEST_P(CommunicatorTest, ArraysAreSummedInTheOrderOfAStream) {
+  for (int ranks : {2, 3})
+    Run(ranks, [&](const Communicator& world) {
+      const auto device = NewEmulatedDevice(world.rank(), {});
+      constexpr int64_t kCount = 301;
+      const Buffer buffer = CopyOn(*device, Numbers(world.rank(), kCount)),
+                   copy(*device, 4 * kCount);
+      const auto array = AllOf<float>(buffer);
+      std::vector<float> once = Numbers(world.rank(), kCount);
+      world.AllReduce(once);
+      std::vector<float> twice = once;
+      world.AllReduce(twice);
+      const auto stream = device->NewStream();
+      world.AllReduce(array, *stream);
+      stream->Copy(copy.data(), buffer.data(), buffer.bytes());
+      world.AllReduce(array.First(kCount), *stream);
+      stream->Wait();
+      EXPECT_EQ(ValuesOf(AllOf<float>(copy)), once);
+      EXPECT_EQ(ValuesOf(array), twice);
+    });
+}
+
+/// Sums with `world`, on the stream; counts its calls.
+class SumOnDevice : public DeviceAllReduce {
+ public:
+  SumOnDevice(const Communicator& world, std::atomic<int>& calls)
+      : world_(world.Duplicate()), calls_(calls) {}
+  void Enqueue(Array<float> values, Stream& stream) override {
+    ++calls_;
+    stream.work_queue()->Enqueue([this, values, &stream] {
+      auto* const reached = static_cast<float*>(stream.work_queue()->Reach(values.data));
+      world_.AllReduce({reached, static_cast<size_t>(values.count)});
+    });
+  }
+
+ private:
+  Communicator world_;
+  std::atomic<int>& calls_;
+};
+
+TEST(DeviceAllReduceTest, SumsWhereTheArraysLie) {
+  std::atomic<int> calls = 0;
+  const auto make = [&](const Communicator& world, Device& /*device*/) {
+    world.Barrier();
+    return std::make_unique<SumOnDevice>(world, calls);
+  };
+  RunThreads({.ranks = 2, .device_all_reduce = make}, [&](const Communicator& world) {
+    const auto device = NewEmulatedDevice(world.rank(), {});
+    std::vector<float> values = Numbers(world.rank(), 301);
+    const Buffer buffer = CopyOn(*device, values);
+    world.AllReduce(AllOf<float>(buffer));
+    EXPECT_EQ(world.traffic().messages_sent, 0);
+    world.AllReduce(values);
+    EXPECT_EQ(ValuesOf(AllOf<float>(buffer)), values);
+    const Communicator half = world.Split(world.rank(), 0);
+    half.AllReduce(AllOf<float>(buffer));  // nothing to add
+    EXPECT_EQ(ValuesOf(AllOf<float>(buffer)), values);
+  });
+  EXPECT_EQ(calls, 2);
 }
 
 TEST_P(CommunicatorTest, GathersUnequalLengths) {

@@ -86,6 +86,20 @@ TEST(Makers, NamesTheKernelsOfADevice) {
   EXPECT_THAT(kDouble.KernelsOn(other), testing::IsEmpty());
 }
 
+TEST(Makers, ADeviceSaysWhichLayoutItWants) {
+  const KernelList<Call, Shape> list(
+      "list", {},
+      {{"small", "gpu", OfGpu},
+       {"large", "gpu", OfGpu,
+        [](const Shape& shape) { return shape.fits ? Layout::kChannelsLast : Layout::kPlain; }},
+       {"reference", Reference}});
+  OwnDevice gpu("gpu:1"), other("other");
+  EXPECT_EQ(list.LayoutOn(gpu, {}), Layout::kChannelsLast);
+  EXPECT_EQ(list.LayoutOn(gpu, {.fits = false}), Layout::kPlain);
+  for (Device* device : {static_cast<Device*>(&other), &Cpu()})
+    EXPECT_EQ(list.LayoutOn(*device, {}), std::nullopt) << device->name();
+}
+
 /// A functor without a gradient.
 struct Doubles {
   using Call = makers_test::Call;

@@ -89,7 +89,7 @@ TEST_P(HogbatchTest, NamesTheLayerOfANanAndStops) {
 }
 
 TEST_P(HogbatchTest, GoesOnWithoutADeviceThatFails) {
-  BreakingDevice device(12);
+  BreakingDevice device(4);
   JobSettings settings = Settings();
   settings.devices = {&Cpu(), &device};
   Job job(settings);
@@ -100,7 +100,7 @@ TEST_P(HogbatchTest, GoesOnWithoutADeviceThatFails) {
 }
 
 TEST_P(HogbatchTest, GoesOnWithoutADeviceThatStalls) {
-  BreakingDevice device(4, BreakingDevice::How::kStalls);
+  BreakingDevice device(2, BreakingDevice::How::kStalls);
   JobSettings settings = Settings();
   settings.devices = {&Cpu(), &device};
   settings.device_timeout = 0.3;
@@ -112,7 +112,7 @@ TEST_P(HogbatchTest, GoesOnWithoutADeviceThatStalls) {
 }
 
 TEST(HogbatchOnOneDevice, EndsWithWhatTheDeviceThrew) {
-  BreakingDevice device(6);
+  BreakingDevice device(3);
   Job job({.devices = {&device}, .executor = "hogbatch", .node = {{"hogbatch_device_batch", 12}}});
   EXPECT_THROW(for (int step = 0; step < 9; ++step) job.Run(DrawnBatch(100, 0)),
                std::runtime_error);
@@ -178,7 +178,7 @@ TEST_P(HogbatchFaults, EndInTheirReasonOrInCountsThatBalance) {
   };
   constexpr int kNever = 1 << 30;
   const int broken = of_source ? drawn(0, kRounds - 1) : -1, calls = drawn(1, 9);
-  BreakingDevice device(of_source ? kNever : drawn(8, 40), fault == Fault::kDeviceStalls
+  BreakingDevice device(of_source ? kNever : drawn(3, 16), fault == Fault::kDeviceStalls
                                                                ? BreakingDevice::How::kStalls
                                                                : BreakingDevice::How::kThrows);
   const bool adaptive = drawn(0, 1) != 0;

@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "base/registry.h"
+#include "kernels/recorder.h"
 #include "kernels/vectors.h"
 #include "tensor/emulated.h"
 #include "tensor/support/arrays.h"
@@ -169,6 +170,58 @@ TEST(ApplyOnADevice, IsEnqueuedAndLeavesTheValuesAloneAfterAStop) {
   step(0);
   EXPECT_EQ(ValuesOf(params.values()), after);
   EXPECT_EQ(ValuesOf(state.array(0)), velocity);
+}
+
+TEST(ApplyOnADevice, ATunerLearnsNothingAfterAStop) {
+  const auto device = NewEmulatedDevice(0, {});
+  const auto rule = Make("yellowfin");
+  ParamStore params(LayoutOf(SliceKind::kDense), *device);
+  Gradients gradients(params.layout(), *device);
+  RuleState state(params.layout(), *rule, *device);
+  Fill(gradients.dense(), 1);
+  const auto scalars_after_a_step = [&] {
+    Apply(params, {.rule = *rule, .state = state, .gradients = gradients, .learning_rate = 0.1});
+    return std::vector<float>(state.scalars().begin(), state.scalars().end());
+  };
+  scalars_after_a_step();
+  const std::vector<float> before = scalars_after_a_step();
+  EXPECT_NE(scalars_after_a_step(), before);
+  const std::vector<float> last = scalars_after_a_step(), values = ValuesOf(params.values());
+  std::vector<double> one = {1};
+  Copy(Array<double>{device.get(), &state.on_device()->stop, 1}, OnHost(std::span(one)));
+  EXPECT_EQ(scalars_after_a_step(), last);
+  EXPECT_EQ(ValuesOf(params.values()), values);
+}
+
+/// Calls of the rule's kernel in an update of four parameters with running statistics between.
+int64_t Launches(const std::vector<SliceSettings>& settings) {
+  ParamLayout layout;
+  layout.Add({.name = "a.weight", .shape = {20, 3}});
+  layout.Add({.name = "a.mean", .shape = {3}, .kind = SliceKind::kBuffer});
+  for (const char* name : {"a.bias", "b.weight", "b.bias"})
+    layout.Add({.name = name, .shape = {7}});
+  layout.Pack();
+  const auto device = NewEmulatedDevice(0, {});
+  Recorder recorder(device->stream());
+  const auto rule = Make("momentum");
+  ParamStore params(layout, *device);
+  Gradients gradients(layout, *device);
+  RuleState state(layout, *rule, *device, {}, &recorder);
+  if (!settings.empty()) state.SetSlices(settings);
+  Apply(params, {.rule = *rule, .state = state, .gradients = gradients, .learning_rate = 0.1});
+  int64_t calls = 0;
+  for (const RecordedCalls& each : recorder.Take())
+    if (each.operation == rule->name()) calls += each.calls;
+  return calls;
+}
+
+TEST(ApplyOnADevice, UpdatesAllThatIsAlikeAtOnce) {
+  EXPECT_EQ(Launches({}), 1);
+  const SliceSettings usual, slow = {.rate = 0.5}, frozen = {.rate = 0};
+  EXPECT_EQ(Launches({usual, usual, usual, usual, usual}), 1);
+  EXPECT_EQ(Launches({usual, usual, slow, slow, usual}), 3);
+  EXPECT_EQ(Launches({usual, usual, frozen, usual, usual}), 2);
+  EXPECT_EQ(Launches({frozen, usual, frozen, frozen, frozen}), 0);
 }
 
 TEST(Apply, PublishesAVersion) {

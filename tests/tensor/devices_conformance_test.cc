@@ -49,6 +49,18 @@ TEST_P(DeviceTest, MemoryIsAlignedAndZero) {
   EXPECT_EQ(OnHost(buffer), std::vector<char>(100));
 }
 
+/// What a kernel does that a stream keeps: it has memory of the device, which work under way uses.
+TEST_P(DeviceTest, StreamsEndBeforeWhatTheyNeed) {
+  const std::shared_ptr<Device> ends = GetParam().make(1, {});
+  const std::unique_ptr<Stream> other = ends->NewStream();
+  const std::vector<char> ones(1 << 20, 1);
+  for (Stream* stream : {&ends->stream(), other.get()}) {
+    void* const attached =
+        stream->Attached([&] { return std::make_shared<Buffer>(*ends, 1 << 20); });
+    stream->Copy(static_cast<Buffer*>(attached)->data(), ones.data(), 1 << 20);
+  }
+}
+
 TEST_P(DeviceTest, LargeMemoryIsZeroAgain) {
   constexpr int64_t kBytes = (5 << 20) + 100;
   const std::vector<char> ones(kBytes, 1);

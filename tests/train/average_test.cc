@@ -5,8 +5,12 @@
 #include <csignal>
 
 #include "base/check.h"
+#include "comm/threads.h"
+#include "data/reader.h"
+#include "kernels/threads.h"
 #include "train/checkpoint/safetensors.h"
 #include "train/record/run_directory.h"
+#include "train/replica.h"
 #include "train/support/trainer_fixture.h"
 
 namespace yoke::average_test {
@@ -73,6 +77,44 @@ TEST_F(Average, AResumedRunGoesOnWithTheWeights) {
     Resume(name + "-stopped");
     EXPECT_EQ(Weights(name), Weights(name + "-stopped")) << replicas;
     EXPECT_EQ(RuleStateOf(name), RuleStateOf(name + "-stopped")) << replicas;
+  }
+}
+
+/// Of replicas that see other examples: the weights are equal, running statistics are not.
+TEST(AverageOfReplicas, HasRunningStatisticsOfAll) {
+  constexpr const char* kJob = R"([data]
+format = "synthetic-digits"
+train_size = 64
+test_size = 8
+[model]
+layer = [{ type = "flatten" }, { type = "linear", outputs = 8 }, { type = "batch_norm" }, { type = "linear", outputs = 10 }]
+[train]
+average = 0.9
+[node]
+threads = 1
+[cluster]
+replicas = 2
+)";
+  for (const char* device : {"cpu", "emulated:0"}) {
+    const Job job =
+        WithKeys(MakeJob(ParseToml(kJob, "job.toml"), "job", "/"), {{"node.devices", device}});
+    const DataSets data = OpenData(job.data(), job.seed());
+    RunThreads({.ranks = 2}, [&](const Communicator& world) {
+      SetKernelThreads(1);
+      Replica replica(job, data.train->Info(),
+                      {.world = world, .local = {.rank = world.rank(), .size = world.size()}});
+      replica.Broadcast();
+      replica.Prepare();
+      Batch batch;
+      data.train->Read({.examples = std::vector<int64_t>{world.rank(), 2 + world.rank(), 7}},
+                       batch);
+      replica.Step(batch, {.learning_rate = 0.1, .highest_rate = 0.1, .team_examples = 6});
+      while (replica.LateResult(/*wanted=*/true)) continue;
+      replica.Settle();
+      const auto models = world.AllGather(std::as_bytes(replica.Model()));
+      EXPECT_EQ(models[0], models[1]) << device;
+      replica.Finish();
+    });
   }
 }
 

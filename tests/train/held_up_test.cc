@@ -40,24 +40,20 @@ const Row kTable[] = {
      {.waits = 2, .host_reads = 1},
      "running statistics go through the host"},
     {"yellowfin", "update", {.waits = 1, .host_reads = 1}, "the host tunes the step"},
-    // Exchange: what the host passes on. A side thread also waits for its own stream.
-    {"allreduce", "exchange", {.waits = 3, .host_reads = 1}, "the gradient goes through the host"},
-    {"easgd_host",
-     "exchange",
-     {.waits = 2, .host_reads = 1},
-     "values and force go through the host"},
+    // Exchange: what the host passes on.
+    {"allreduce", "exchange", {.waits = 1, .host_reads = 1}, "the gradient goes through the host"},
+    {"easgd_host", "exchange", {.waits = 1, .host_reads = 1}, "values go through the host"},
     {"easgd_device", "exchange", {.waits = 2}, "values are sent when they are ready"},
-    {"easgd_beside", "exchange", {.waits = 1}, "by a side thread"},
-    {"outer", "exchange", {.waits = 2, .host_reads = 1}, "the change goes through the host"},
-    {"outer_statistics", "exchange", {.waits = 2, .host_reads = 1}, "so do running statistics"},
-    {"sgp", "exchange", {.waits = 3, .host_reads = 1}, "half of the values go through the host"},
+    {"outer", "exchange", {.waits = 1, .host_reads = 1}, "the change goes through the host"},
+    {"rows", "exchange", {.waits = 1, .host_reads = 1}, "touched rows go through the host"},
+    {"outer_statistics", "exchange", {.waits = 1, .host_reads = 1}, "so do running statistics"},
+    {"sgp", "exchange", {.waits = 1, .host_reads = 1}, "half of the values go through the host"},
     {"mean", "exchange", {.waits = 2, .host_reads = 1}, "the mean goes through the host"},
     // Values on the host: each batch of a device moves them.
-    {"replica", "gradient", {.waits = 4, .host_reads = 1}, "values come and the gradient goes"},
-    {"rows", "gradient", {.host_reads = 1}, "so do touched rows"},
+    {"replica", "gradient", {.waits = 1, .host_reads = 1}, "values come and the gradient goes"},
+    {"replica_rows", "gradient", {.host_reads = 1}, "so do touched rows"},
     {"worker", "Copy", {.host_reads = 1}, "as of a replica"},
-    {"worker", "Wait", {.waits = 1}, ""},
-    {"worker", "WaitFor", {.waits = 3}, ""},
+    {"worker", "WaitFor", {.waits = 1}, ""},
 };
 
 using Times = std::map<std::string, int>;
@@ -112,6 +108,7 @@ const std::string kResidual =
         { type = "convolution", outputs = 4, kernel = 3, padding = 1 },
         { type = "batch_norm", name = "above" }, { type = "add", inputs = ["above", "below"] },
         { type = "relu" })");
+const std::string kResnet = std::string(kDigits) + "[model]\nname = \"resnet20\"\n";
 const std::string kLenet = std::string(kDigits) + "[model]\nname = \"lenet\"\n";
 
 Job JobOf(const Case& of) {
@@ -196,15 +193,16 @@ CountingDevice::Counts Allowed(const Case& of) {
 struct StrategyParts {
   std::string name;
   Times parts = {};
-  Times of_statistics = {};  ///< Where the model has running statistics.
+  Times of_statistics = {};  ///< Where the model has running statistics,
+  Times of_rows = {};        ///< and sparse input.
 };
 
 const StrategyParts kStrategies[] = {
     {"none"},
-    {"allreduce", {{"allreduce", kSteps}}, {{"statistics", 1}}},
+    {"allreduce", {{"allreduce", kSteps}}, {{"statistics", 1}}, {{"rows", kSteps}}},
     {"easgd_sync1", {{"easgd_host", kSteps}}},
     {"easgd_sync2", {{"easgd_device", kSteps}}},
-    {"easgd_sync3", {{"easgd_device", kSteps}, {"easgd_beside", kSteps}}},
+    {"easgd_sync3", {{"easgd_device", kSteps}}},
     {"local_sgd", {{"outer", kMeetings}}, {{"outer_statistics", kMeetings}}},
     {"slowmo", {{"outer", kMeetings}}, {{"outer_statistics", kMeetings}}},
     {"diloco", {{"outer", kMeetings}}, {{"outer_statistics", kMeetings}}},
@@ -243,6 +241,7 @@ std::vector<Case> OnTheDevice() {
     add("adam", kSmall, {{"train.rule", "adam"}});
     add("bf16", kSmall, Bf16());
     add("clipped", kSmall, {{"train.clip_norm", "0.5"}});
+    add("sparse", kSparse, {}, strategy.of_rows);
   }
   return cases;
 }
@@ -258,14 +257,22 @@ std::vector<Case> Others() {
        kSmall,
        {{"train.rule", "yellowfin"}, {"train.clip_norm", "0.5"}},
        {{"step", kSteps}, {"meeting", 1}, {"yellowfin", kSteps}}},
-      {"sparse", kSparse, {}, {{"step", kSteps}, {"meeting", 1}}},
       {"sparse_clipped", kSparse, {{"train.clip_norm", "0.5"}}, {{"step", kSteps}, {"meeting", 1}}},
-      {"sparse_allreduce",
+      {"sparse_accumulated",
        kSparse,
-       {{"cluster.strategy", "allreduce"}},
-       {{"replica", kSteps}, {"rows", kSteps}},
-       2},
+       {{"cluster.strategy", "allreduce"}, {"cluster.accumulate", std::to_string(kPeriod)}},
+       {{"step", kSteps}, {"meeting", 1}, {"rows", kSteps}}},
       {"split", kSmall, {{"node.executor", "split"}}, {{"replica", kSteps}}},
+      {"sparse_split",
+       kSparse,
+       {{"node.executor", "split"}},
+       {{"replica", kSteps}, {"replica_rows", kSteps}}},
+      {"resnet20", kResnet, {}, {{"step", kSteps}, {"meeting", 1}}},
+      {"resnet20_allreduce",
+       kResnet,
+       {{"cluster.strategy", "allreduce"}},
+       {{"step", kSteps}, {"meeting", 1}, {"allreduce", kSteps}, {"statistics", 1}},
+       2},
       {"hogbatch",
        kSmall,
        {{"node.executor", "hogbatch"}},

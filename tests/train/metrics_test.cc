@@ -176,6 +176,33 @@ TEST(EvaluateTest, FlushesDenormalsAndGivesTheThreadBack) {
   EXPECT_FALSE(FlushesDenormals());
 }
 
+/// The host's memory as a device's staging memory is; counts what is taken.
+class Staging : public Device {
+ public:
+  const std::string& name() const override { return Cpu().name(); }
+  void* Allocate(int64_t bytes) override {
+    ++taken;
+    return Cpu().Allocate(bytes);
+  }
+  void Free(void* memory, int64_t bytes) override { Cpu().Free(memory, bytes); }
+  std::unique_ptr<Stream> NewStream() override { return Cpu().NewStream(); }
+  bool IsHost() const override { return true; }
+
+  int taken = 0;
+};
+
+/// As easgd_sync1's centre does.
+TEST(EvaluateTest, ValuesInStagingMemoryTakeNoMoreOfIt) {
+  Staging staging;
+  const Case c(false);
+  ParamStore there(c.graph.layout(), staging);
+  Copy(there.values(), c.params.values());
+  const int before = staging.taken;
+  for (const DType arithmetic : {DType::kF32, DType::kBf16})
+    EXPECT_EQ(c.Measure(2, true, arithmetic, &there), c.Measure(2, true, arithmetic));
+  EXPECT_EQ(staging.taken, before);
+}
+
 TEST(EvaluateTest, TwoClasses) {
   const Case c(false);
   double correct = 0;

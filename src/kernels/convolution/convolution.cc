@@ -91,6 +91,7 @@ const std::vector<std::string>& ConvolutionAlgorithmNames() {
 }
 
 Layout PreferredLayout(const ConvolutionShape& shape, const Target& target) {
+  if (const auto wanted = operation::kConvolution.LayoutOn(*target.device, shape)) return *wanted;
   const bool last = !target.reference &&
                     (Lowers(shape) || TakesWinograd(shape) || cpu::ConvolvesChannelsLast(shape));
   return last ? Layout::kChannelsLast : Layout::kPlain;

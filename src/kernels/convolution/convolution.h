@@ -75,7 +75,8 @@ using ConvolutionKernel = Kernel<ConvolutionCall>;
 /// output channels in multiples of 16.
 bool FitsWinograd(const ConvolutionShape& shape);
 
-/// The fastest image layout of this convolution: a fixed function of shape, algorithm and CPU.
+/// The fastest image layout of this convolution: what the device's kernel wants, on the CPU a fixed
+/// function of shape, algorithm and CPU.
 Layout PreferredLayout(const ConvolutionShape& shape, const Target& target = {});
 
 std::unique_ptr<ConvolutionKernel> MakeConvolution(const ConvolutionShape& shape,

@@ -26,6 +26,7 @@ class ShapedLossPlan : public WrappedPlan {
   void Forward(const LayerCall& call) override {
     plan().Forward(call);
     float* const losses = call.output.As<float>();
+#pragma omp parallel for schedule(static) if (IsLarge())
     for (int64_t n = 0; n < shape_.batch; ++n) {
       const float* const scores = call.input.As<float>() + n * shape_.outputs;
       const int32_t c = call.labels.classes[n];
@@ -40,6 +41,7 @@ class ShapedLossPlan : public WrappedPlan {
     plan().Backward(call);
     const double smoothed = shaping_.smoothing / static_cast<double>(shape_.MeanOver());
     const auto each = static_cast<float>(smoothed / Outputs());
+#pragma omp parallel for schedule(static) if (IsLarge())
     for (int64_t n = 0; n < shape_.batch; ++n) {
       float* const gradient = call.input_gradient.As<float>() + n * shape_.outputs;
       const int32_t c = call.labels.classes[n];
@@ -50,6 +52,7 @@ class ShapedLossPlan : public WrappedPlan {
   }
 
  private:
+  bool IsLarge() const { return shape_.batch * shape_.outputs > 1 << 14; }
   double Outputs() const { return static_cast<double>(shape_.outputs); }
   double WeightOf(int32_t c) const {
     return shaping_.class_weights.empty() ? 1 : shaping_.class_weights[static_cast<size_t>(c)];

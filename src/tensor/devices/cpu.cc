@@ -70,6 +70,7 @@ class ImmediateStream : public Stream {
 
 class CpuDevice : public Device {
  public:
+  ~CpuDevice() override { EndStream(); }
   const std::string& name() const override { return name_; }
   void* Allocate(int64_t bytes) override {
     ReserveMemory(bytes);
@@ -123,6 +124,14 @@ void ReserveMemory(int64_t bytes) {
 }
 
 void ReturnMemory(int64_t bytes) { reserved -= bytes; }
+
+void Stream::End() noexcept {
+  try {
+    Wait();
+  } catch (const std::exception&) {  // who needed the work has been told
+  }
+  attached_.reset();
+}
 
 Device& Device::staging() { return Cpu(); }
 

@@ -140,6 +140,7 @@ class EmulatedStream : public Stream, public WorkQueue {
     distance_ = SeparateMemory::kSize;
   }
   ~EmulatedStream() override {
+    End();
     {
       const std::lock_guard lock(mutex_);
       closing_ = true;
@@ -277,6 +278,7 @@ class EmulatedDevice : public Device {
  public:
   EmulatedDevice(int index, EmulatedSpeed speed)
       : name_(fmt::format("emulated:{}", index)), speed_(speed) {}
+  ~EmulatedDevice() override { EndStream(); }
 
   const std::string& name() const override { return name_; }
   void* Allocate(int64_t bytes) override {

@@ -124,6 +124,7 @@ class CountingDevice::CountedStream : public Stream {
  public:
   CountedStream(std::unique_ptr<Stream> inner, std::shared_ptr<Ledger> ledger)
       : inner_(std::move(inner)), ledger_(std::move(ledger)) {}
+  ~CountedStream() override { End(); }
   void Copy(void* to, const void* from, int64_t bytes) override {
     if (bytes > 0) ledger_->CountCopy(to, from, bytes);
     inner_->Copy(to, from, bytes);
@@ -160,6 +161,8 @@ CountingDevice::CountingDevice(std::string name, std::unique_ptr<Device> inner)
       inner_(std::move(inner)),
       ledger_(std::make_shared<Ledger>()),
       staging_(std::make_unique<Staging>(inner_->staging(), ledger_)) {}
+
+CountingDevice::~CountingDevice() { EndStream(); }
 
 CountingDevice::Counts CountingDevice::counts() const { return ledger_->counts(); }
 

@@ -55,11 +55,10 @@ Devices DevicesOf(const Job& job, const Communicator& world, const LocalRank& ra
   return DevicesOf(job, rank);
 }
 
-Device& ValuesDevice(const Job& job, const Devices& devices, const ParamLayout& layout) {
+Device& ValuesDevice(const Job& job, const Devices& devices) {
   const ExecutorEntry& executor = FindEntry(executors(), "executor", job.node.String("executor"));
-  const bool there = devices.all().size() == 1 && executor.values_on_device &&
-                     StrategyOf(job).values_on_device &&
-                     (StrategyOf(job).rows_on_device || !layout.HasRows());
+  const bool there =
+      devices.all().size() == 1 && executor.values_on_device && StrategyOf(job).values_on_device;
   return there ? *devices.all()[0] : Cpu();
 }
 

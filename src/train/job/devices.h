@@ -27,9 +27,8 @@ Devices DevicesOf(const Job& job, const Communicator& world, const LocalRank& ra
 /// How a machine's workers, so many, share them; none: a server needs the CPU alone.
 DeviceShares SharesOf(const Job& job, int workers);
 /// The device that holds values, gradients and the rule's state in real time: the job's only one,
-/// if executor and strategy can reach them there (row-sparse slices: under no strategy), else the
-/// CPU.
-Device& ValuesDevice(const Job& job, const Devices& devices, const ParamLayout& layout);
+/// if executor and strategy can reach them there, else the CPU.
+Device& ValuesDevice(const Job& job, const Devices& devices);
 /// Throws UserError if [train] weights asks for bf16 and the model has no rows, or a device is not
 /// the CPU.
 void RequireRowType(const Job& job, const ParamLayout& layout, const Devices& devices);
