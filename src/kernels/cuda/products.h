@@ -1,0 +1,57 @@
+// Products: matrix products by cuBLASLt and convolutions by cuDNN, which are loaded at run time.
+#pragma once
+
+#include <memory>
+
+#include "kernels/convolution/convolution.h"
+#include "kernels/cuda/product_shape.h"
+
+namespace yoke::cuda {
+
+/// A product whose algorithm is chosen when it is made.
+class LibraryProduct {
+ public:
+  LibraryProduct() = default;
+  /// For calls in the order of the target's stream.
+  LibraryProduct(const ProductShape& shape, const Target& target);
+  /// False if the library has no such product (an epilogue, say).
+  bool made() const { return plan_ != nullptr; }
+  int64_t scratch_bytes() const;
+  void Run(const ProductCall& call) const;
+
+ private:
+  class Plan;
+  std::shared_ptr<const Plan> plan_;
+};
+
+/// What a convolution computes; images and weights with channels last: weights are [outputs, kernel
+/// height, kernel width, channels / groups].
+enum class ConvolutionPass : uint8_t {
+  kForward,
+  kForwardBias,  ///< With bias and, if the shape says so, ReLU.
+  kInput,        ///< The gradient of the input.
+  kWeight,       ///< Of the weight, in f32.
+};
+
+struct ConvolverCall {
+  void* input = nullptr;  ///< Or its gradient.
+  void* weight = nullptr;
+  const void* bias = nullptr;
+  void* output = nullptr;  ///< Or its gradient.
+  void* scratch = nullptr;
+};
+
+class LibraryConvolver {
+ public:
+  LibraryConvolver() = default;
+  LibraryConvolver(const ConvolutionShape& shape, ConvolutionPass pass, const Target& target);
+  bool made() const { return plan_ != nullptr; }
+  int64_t scratch_bytes() const;
+  void Run(const ConvolverCall& call) const;
+
+ private:
+  class Plan;
+  std::shared_ptr<const Plan> plan_;
+};
+
+}  // namespace yoke::cuda
