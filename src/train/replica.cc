@@ -204,7 +204,7 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
   HostCopies copies;
   CopyFileWeights(job.model(), TaskOf(data), layout(), copies.Of(params_.values()).data());
   copies.Write();
-  state_.SetSlices(SliceSettingsOf(job, layout()));
+  state_.SetSlices(layout(), SliceSettingsOf(job, layout()));
   executor_ = MakeExecutor(WorkOf(graph_));
   head_ = OfferHead(WorkOf(graph_));
   const StrategyContext context = {.world = setting.world.Duplicate(),

@@ -70,7 +70,8 @@ std::unique_ptr<ConvolutionKernel> WithLoweredGradients(const ConvolutionShape& 
 
 const KernelList<ConvolutionCall, ConvolutionShape> operation::kConvolution(
     "convolution", {.others = "bias, relu, groups"},
-    {{"winograd", ByWinograd},
+    {{"cudnn", "cuda", cuda::Make},
+     {"winograd", ByWinograd},
      {"lowered", Lowered},
      {"lowered gradients", WithLoweredGradients},
      {"onednn", cpu::Convolution},
@@ -91,6 +92,7 @@ const std::vector<std::string>& ConvolutionAlgorithmNames() {
 }
 
 Layout PreferredLayout(const ConvolutionShape& shape, const Target& target) {
+  if (IsOfKind(*target.device, "cuda")) return Layout::kChannelsLast;
   const bool last = !target.reference &&
                     (Lowers(shape) || TakesWinograd(shape) || cpu::ConvolvesChannelsLast(shape));
   return last ? Layout::kChannelsLast : Layout::kPlain;

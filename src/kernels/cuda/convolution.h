@@ -122,7 +122,8 @@ struct ConvolveWeightBody {
   }
 };
 
-/// Zeroes the gradient where the ReLU was off and sums a channel of a plain image: a team a channel.
+/// Zeroes the gradient where the ReLU was off and sums a channel of a plain image: a team a
+/// channel.
 template <typename T>
 struct MaskPlaneBody {
   Image size;
@@ -143,8 +144,8 @@ struct MaskPlaneBody {
   }
 };
 
-/// Weights between [outputs, channels, taps] and [outputs, taps, channels]: element i of `to`, whose
-/// inner axis is `inner`.
+/// Weights between [outputs, channels, taps] and [outputs, taps, channels]: element i of `to`,
+/// whose inner axis is `inner`.
 template <typename T>
 struct TurnBody {
   const T* from;
@@ -214,9 +215,8 @@ class ConvolutionOn : public GridKernel<Grid, ConvolutionCall> {
                                               static_cast<T*>(call.input_gradient)});
       if (call.weight_gradient)
         this->grid_.Teams(s_.Weight().Count(), kTeam,
-                          ConvolveWeightBody<T>{size_, s_.batch,
-                                                static_cast<const T*>(call.input), gradient,
-                                                call.weight_gradient});
+                          ConvolveWeightBody<T>{size_, s_.batch, static_cast<const T*>(call.input),
+                                                gradient, call.weight_gradient});
     });
   }
 
@@ -275,8 +275,8 @@ class ConvolutionOn : public GridKernel<Grid, ConvolutionCall> {
   template <typename T>
   void LibraryBack(const ConvolutionCall& call) {
     if (call.input_gradient)
-      input_.Run({call.input_gradient, TurnWeight<T>(call), nullptr, call.output_gradient,
-                  Rest(call)});
+      input_.Run(
+          {call.input_gradient, TurnWeight<T>(call), nullptr, call.output_gradient, Rest(call)});
     if (!call.weight_gradient) return;
     auto* const turned = Turned() ? static_cast<float*>(call.scratch) : call.weight_gradient;
     weight_.Run({const_cast<void*>(call.input), turned, nullptr, call.output_gradient, Rest(call)});

@@ -81,8 +81,8 @@ class ElementwiseOn : public GridKernel<Grid, ElementwiseCall> {
 
   void Forward(const ElementwiseCall& call) override {
     WithType(call.input.type, [&]<typename T>(T) {
-      this->grid_.Each(call.input.Count(), ValueBody<T>{function_, call.input.As<T>(),
-                                                        call.output.As<T>()});
+      this->grid_.Each(call.input.Count(),
+                       ValueBody<T>{function_, call.input.As<T>(), call.output.As<T>()});
     });
   }
   void Backward(const ElementwiseCall& call) override {
@@ -186,12 +186,12 @@ class ConvertOn : public GridKernel<Grid, ConvertCall> {
     Check(call.from.Count() == call.to.Count(), "a conversion keeps the shape");
     WithType(call.from.type, [&]<typename From>(From) {
       WithType(call.to.type, [&]<typename To>(To) {
-        ConvertBody<From, To> body = {.from = call.from.As<From>(),
-                                      .to = call.to.As<To>(),
-                                      .source = {},
-                                      .target = {},
-                                      .transposed = call.from.layout != call.to.layout &&
-                                                    call.from.shape.rank() == 4};
+        ConvertBody<From, To> body = {
+            .from = call.from.As<From>(),
+            .to = call.to.As<To>(),
+            .source = {},
+            .target = {},
+            .transposed = call.from.layout != call.to.layout && call.from.shape.rank() == 4};
         if (body.transposed) {
           body.source = Image(call.from.shape, call.from.layout);
           body.target = Image(call.from.shape, call.to.layout);
@@ -248,21 +248,20 @@ class DropoutOn : public GridKernel<Grid, DropoutCall> {
 
  private:
   void Apply(const DropoutCall& call, bool draws) {
-    const uint64_t key =
-        KeyWith(KeyWith(KeyWith(0, call.seed), Word(Draw::kDropout)), call.epoch);
+    const uint64_t key = KeyWith(KeyWith(KeyWith(0, call.seed), Word(Draw::kDropout)), call.epoch);
     WithType(s_.type, [&]<typename T>(T) {
-      this->grid_.Each(s_.batch * s_.count,
-                       DropoutBody<T>{.key = key,
-                                      .layer = call.layer,
-                                      .threshold = static_cast<uint64_t>(
-                                          std::lround(s_.keep * 65536)),
-                                      .examples = call.examples,
-                                      .count = s_.count,
-                                      .scale = static_cast<float>(1 / s_.keep),
-                                      .draws = draws,
-                                      .mask = call.mask,
-                                      .from = static_cast<const T*>(call.from),
-                                      .to = static_cast<T*>(call.to)});
+      this->grid_.Each(
+          s_.batch * s_.count,
+          DropoutBody<T>{.key = key,
+                         .layer = call.layer,
+                         .threshold = static_cast<uint64_t>(std::lround(s_.keep * 65536)),
+                         .examples = call.examples,
+                         .count = s_.count,
+                         .scale = static_cast<float>(1 / s_.keep),
+                         .draws = draws,
+                         .mask = call.mask,
+                         .from = static_cast<const T*>(call.from),
+                         .to = static_cast<T*>(call.to)});
     });
   }
 

@@ -8,7 +8,7 @@
 namespace yoke::cuda {
 
 enum class Function : uint8_t {
-  kRelu,     // slopes of these three are of the output
+  kRelu,  // slopes of these three are of the output
   kSigmoid,
   kTanh,
   kLeakyRelu,  // of all others of the input

@@ -4,11 +4,13 @@
 
 #define YOKE_HOST_DEVICE __host__ __device__
 
+#pragma nv_diag_suppress 554  // a conversion of Array whose constraint does not hold
+
 #include <algorithm>
 
-#include "kernels/cuda/make.h"
 #include "kernels/cuda/products.h"
 #include "kernels/cuda/team.h"
+#include "kernels/makers.h"
 #include "tensor/cuda/cuda_stream.h"
 
 namespace yoke::cuda {
@@ -120,10 +122,10 @@ class GpuGrid {
 };
 
 /// The makers of a kernel that is a template of its grid.
-#define YOKE_CUDA_KERNEL(Call, Shape, ...)                                             \
-  template <>                                                                          \
+#define YOKE_CUDA_KERNEL(Call, Shape, ...)                                                    \
+  template <>                                                                                 \
   std::unique_ptr<Kernel<Call>> Make<Call, Shape>(const Shape& shape, const Target& target) { \
-    return std::make_unique<__VA_ARGS__>(shape, GpuGrid(target));                      \
+    return std::make_unique<__VA_ARGS__>(shape, GpuGrid(target));                             \
   }
 
 }  // namespace yoke::cuda

@@ -64,8 +64,7 @@ class MaskAndSum {
     grid.Teams(tiles_ * chunks_, kMostThreads,
                MaskAndSumBody<T>{relu_output, gradient, chunks_ > 1 && sums ? partial : sums, rows_,
                                  columns_, stride_, tiles_, each_});
-    if (chunks_ > 1 && sums)
-      grid.Each(columns_, SumChunksBody{partial, sums, chunks_, columns_});
+    if (chunks_ > 1 && sums) grid.Each(columns_, SumChunksBody{partial, sums, chunks_, columns_});
   }
 
  private:

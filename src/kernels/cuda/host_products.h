@@ -1,4 +1,5 @@
-// Host products: what the libraries compute, in plain loops, for tests on the host.
+// Host products: what the libraries compute, in plain loops, where no GPU is: in tests, and for a
+// mock driver.
 #pragma once
 
 #include "kernels/cuda/products.h"

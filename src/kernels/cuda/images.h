@@ -16,8 +16,8 @@
 
 namespace yoke::cuda {
 
-/// to[n, c, y, x] = from[n, c, (y - top) / step, (x - left) / step], where that exists, else `value`;
-/// with `stride`, of y * stride and x * stride.
+/// to[n, c, y, x] = from[n, c, (y - top) / step, (x - left) / step], where that exists, else
+/// `value`; with `stride`, of y * stride and x * stride.
 template <typename T>
 struct PlaceBody {
   const T* from;
@@ -72,10 +72,10 @@ class ShortcutOn : public GridKernel<Grid, ShortcutCall> {
   void Place(const void* from, const Shape& source, void* to, const Shape& target, int32_t step,
              int32_t stride) {
     WithType(s_.type, [&]<typename T>(T) {
-      this->grid_.Each(target.Count(),
-                       PlaceBody<T>{static_cast<const T*>(from), static_cast<T*>(to),
-                                    Image(source, s_.layout), Image(target, s_.layout), 0, 0, step,
-                                    stride, 0});
+      this->grid_.Each(
+          target.Count(),
+          PlaceBody<T>{static_cast<const T*>(from), static_cast<T*>(to), Image(source, s_.layout),
+                       Image(target, s_.layout), 0, 0, step, stride, 0});
     });
   }
 
@@ -102,17 +102,15 @@ class ShuffleOn : public GridKernel<Grid, ShuffleCall> {
   ShuffleOn(const ShuffleShape& shape, const Grid& grid)
       : GridKernel<Grid, ShuffleCall>(grid), groups_(shape.groups) {}
   void Forward(const ShuffleCall& call) override { Shuffle(call, groups_); }
-  void Backward(const ShuffleCall& call) override {
-    Shuffle(call, call.input.shape[1] / groups_);
-  }
+  void Backward(const ShuffleCall& call) override { Shuffle(call, call.input.shape[1] / groups_); }
 
  private:
   void Shuffle(const ShuffleCall& call, int64_t groups) {
     WithType(call.input.type, [&]<typename T>(T) {
-      this->grid_.Each(call.input.Count(),
-                       ShuffleBody<T>{call.input.As<T>(), call.output.As<T>(),
-                                      Image(call.input.shape, call.input.layout),
-                                      static_cast<int32_t>(groups)});
+      this->grid_.Each(
+          call.input.Count(),
+          ShuffleBody<T>{call.input.As<T>(), call.output.As<T>(),
+                         Image(call.input.shape, call.input.layout), static_cast<int32_t>(groups)});
     });
   }
 
@@ -215,9 +213,9 @@ class MultiplyOn : public GridKernel<Grid, MultiplyCall> {
     else if (call.gate_gradient.data)
       WithType(call.x.type, [&]<typename T>(T) {
         const Image size(call.x.shape, call.x.layout);
-        this->grid_.Teams(call.gate.Count(), ThreadsFor(size.Pixels()),
-                          ChannelSumBody<T>{call.x.As<T>(), dy.As<T>(),
-                                            call.gate_gradient.As<T>(), size, 1});
+        this->grid_.Teams(
+            call.gate.Count(), ThreadsFor(size.Pixels()),
+            ChannelSumBody<T>{call.x.As<T>(), dy.As<T>(), call.gate_gradient.As<T>(), size, 1});
       });
     if (call.x_gradient.data) Multiply(dy, call.gate, call.x_gradient);
   }
@@ -226,9 +224,9 @@ class MultiplyOn : public GridKernel<Grid, MultiplyCall> {
   void Multiply(const Tensor& x, const Tensor& gate, const Tensor& to) {
     WithType(x.type, [&]<typename T>(T) {
       const bool gated = gate.Count() != x.Count();
-      this->grid_.Each(x.Count(), ProductBody<T>{x.As<T>(), gate.As<T>(), to.As<T>(),
-                                                 gated ? Image(x.shape, x.layout) : Image(),
-                                                 gated});
+      this->grid_.Each(x.Count(),
+                       ProductBody<T>{x.As<T>(), gate.As<T>(), to.As<T>(),
+                                      gated ? Image(x.shape, x.layout) : Image(), gated});
     });
   }
 };
@@ -287,8 +285,7 @@ struct NormalizeBody {
     const ImageCrop crop = crops[p.n];
     const uint8_t* const plane = stored + size.Of(p.n, p.c, 0, 0);
     const auto pixel = [&](int64_t y, int64_t x) {
-      if (y < 0 || y >= size.height || x < 0 || x >= size.width)
-        return scale[2 * scales.channels];
+      if (y < 0 || y >= size.height || x < 0 || x >= size.width) return scale[2 * scales.channels];
       const int64_t column = crop.mirrored ? size.width - 1 - x : x;
       return static_cast<float>(plane[y * size.width + column]) * factor + offset;
     };

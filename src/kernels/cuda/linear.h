@@ -1,5 +1,5 @@
-// Linear: three products, seen by column: y^T = W x^T + b with a ReLU, dx^T = W^T dy^T, dW^T = x^T dy
-// with the bias's gradient in its epilogue, unless a ReLU's mask needs a pass of its own.
+// Linear: three products, seen by column: y^T = W x^T + b with a ReLU, dx^T = W^T dy^T, dW^T = x^T
+// dy with the bias's gradient in its epilogue, unless a ReLU's mask needs a pass of its own.
 #pragma once
 
 #include <algorithm>
@@ -57,8 +57,8 @@ class LinearOn : public GridKernel<Grid, LinearCall> {
   }
 
   void Forward(const LinearCall& call) override {
-    forward_.Run({call.weight, call.input, call.output, const_cast<void*>(call.bias), 1,
-                  call.scratch});
+    forward_.Run(
+        {call.weight, call.input, call.output, const_cast<void*>(call.bias), 1, call.scratch});
   }
 
   void Backward(const LinearCall& call) override {
@@ -69,8 +69,8 @@ class LinearOn : public GridKernel<Grid, LinearCall> {
                 static_cast<T*>(call.output_gradient), fused ? nullptr : bias, call.scratch);
     });
     if (call.input_gradient)
-      input_.Run({call.weight, call.output_gradient, call.input_gradient, nullptr, 1,
-                  call.scratch});
+      input_.Run(
+          {call.weight, call.output_gradient, call.input_gradient, nullptr, 1, call.scratch});
     if (call.weight_gradient)
       (fused ? weight_with_bias_ : weight_)
           .Run({call.input, call.output_gradient, call.weight_gradient, bias,

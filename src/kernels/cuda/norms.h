@@ -83,8 +83,7 @@ struct SaveMomentsBody {
   double epsilon, momentum;
   YOKE_HOST_DEVICE void operator()(int64_t c) const {
     RunningMoments all = {};
-    for (int64_t k = 0; k < chunks; ++k)
-      all = RunningMoments::Join(all, partial[k * channels + c]);
+    for (int64_t k = 0; k < chunks; ++k) all = RunningMoments::Join(all, partial[k * channels + c]);
     const double rows = all.count, variance = all.squares / rows;
     const double inverse = 1 / sqrt(variance + epsilon);
     call.saved[c] = all.mean;
@@ -96,7 +95,8 @@ struct SaveMomentsBody {
     const double unbiased = variance * rows / (rows > 2 ? rows - 1 : 1);
     const double keep = 1 - momentum;
     call.moved_mean[c] = static_cast<float>(keep * call.moved_mean[c] + momentum * all.mean);
-    call.moved_variance[c] = static_cast<float>(keep * call.moved_variance[c] + momentum * unbiased);
+    call.moved_variance[c] =
+        static_cast<float>(keep * call.moved_variance[c] + momentum * unbiased);
   }
 };
 
@@ -135,11 +135,10 @@ struct BatchNormGradient {
     if (call.more_gradient)
       g = Wide(Narrow<T>(g + Wide(static_cast<const T*>(call.more_gradient)[i])));
     if (!relu) return g;
-    const float value =
-        add ? Wide(static_cast<const T*>(call.output)[i])
-            : (Wide(static_cast<const T*>(call.input)[i]) - call.saved[c]) *
-                      call.saved[2 * channels + c] +
-                  call.saved[3 * channels + c];
+    const float value = add ? Wide(static_cast<const T*>(call.output)[i])
+                            : (Wide(static_cast<const T*>(call.input)[i]) - call.saved[c]) *
+                                      call.saved[2 * channels + c] +
+                                  call.saved[3 * channels + c];
     return value <= 0 ? 0.0F : g;
   }
 };
@@ -210,8 +209,8 @@ struct BatchNormBackBody {
     const float inverse = call.saved[channels + c];
     const float slope = inverse * inverse * totals[c].product / rows;
     const float apart = Wide(static_cast<const T*>(call.input)[i]) - call.saved[c];
-    static_cast<T*>(call.input_gradient)[i] = Narrow<T>(
-        call.saved[2 * channels + c] * (g - totals[c].sum / rows - apart * slope));
+    static_cast<T*>(call.input_gradient)[i] =
+        Narrow<T>(call.saved[2 * channels + c] * (g - totals[c].sum / rows - apart * slope));
   }
 };
 
@@ -233,14 +232,14 @@ class BatchNormOn : public GridKernel<Grid, BatchNormCall> {
     WithType(s_.type, [&]<typename T>(T) {
       if (s_.training) {
         auto* const partial = static_cast<RunningMoments*>(call.scratch);
-        this->grid_.Teams(chunks_.Teams(), kTeam,
-                          MomentsBody<T>{chunks_, index_, static_cast<const T*>(call.input),
-                                         partial});
+        this->grid_.Teams(
+            chunks_.Teams(), kTeam,
+            MomentsBody<T>{chunks_, index_, static_cast<const T*>(call.input), partial});
         this->grid_.Each(s_.channels, SaveMomentsBody{call, partial, chunks_.count, s_.channels,
                                                       s_.epsilon, s_.momentum});
       }
-      this->grid_.Each(s_.Count(), ScaleChannelsBody<T>{call, index_, s_.training, s_.add, s_.relu,
-                                                        s_.epsilon});
+      this->grid_.Each(
+          s_.Count(), ScaleChannelsBody<T>{call, index_, s_.training, s_.add, s_.relu, s_.epsilon});
     });
   }
 
@@ -314,15 +313,14 @@ class LocalResponseNormOn : public GridKernel<Grid, LocalResponseNormCall> {
   void Run(const LocalResponseNormCall& call, float* parts, bool first) {
     WithType(s_.type, [&]<typename T>(T) {
       this->grid_.Each(
-          s_.Count(),
-          NeighbourBody<T>{call,
-                           {s_.channels, s_.pixels, s_.layout == Layout::kChannelsLast},
-                           s_.size / 2,
-                           static_cast<float>(s_.k),
-                           static_cast<float>(s_.alpha / static_cast<double>(s_.size)),
-                           static_cast<float>(s_.beta),
-                           parts,
-                           first});
+          s_.Count(), NeighbourBody<T>{call,
+                                       {s_.channels, s_.pixels, s_.layout == Layout::kChannelsLast},
+                                       s_.size / 2,
+                                       static_cast<float>(s_.k),
+                                       static_cast<float>(s_.alpha / static_cast<double>(s_.size)),
+                                       static_cast<float>(s_.beta),
+                                       parts,
+                                       first});
     });
   }
 

@@ -8,8 +8,8 @@
 
 namespace yoke::cuda {
 
-/// D[m, n] = alpha op(A) op(B) (+ D if it adds), by column, with an epilogue. A and B are of `type`.
-/// op(A) is [m, k], op(B) [k, n].
+/// D[m, n] = alpha op(A) op(B) (+ D if it adds), by column, with an epilogue. A and B are of
+/// `type`. op(A) is [m, k], op(B) [k, n].
 struct ProductShape {
   int64_t m = 0, n = 0, k = 0;
   bool transposed_a = false, transposed_b = false;

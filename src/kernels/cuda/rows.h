@@ -23,9 +23,8 @@ struct LayerNormBody {
     T* const y = static_cast<T*>(call.output) + r * columns;
     const auto n = static_cast<float>(columns);
     const float mean = SumOf<float>(team, columns, [&](int64_t i) { return Wide(x[i]); }) / n;
-    const float squares = SumOf<float>(team, columns, [&](int64_t i) {
-      return (Wide(x[i]) - mean) * (Wide(x[i]) - mean);
-    });
+    const float squares = SumOf<float>(
+        team, columns, [&](int64_t i) { return (Wide(x[i]) - mean) * (Wide(x[i]) - mean); });
     const float inverse = 1 / sqrtf(squares / n + epsilon);
     team.Once([&] {
       if (call.saved) call.saved[2 * r] = mean, call.saved[2 * r + 1] = inverse;
@@ -82,12 +81,12 @@ struct LayerNormBackBody {
     const float mean = call.saved[2 * r], inverse = call.saved[2 * r + 1];
     const auto g = [&](int64_t i) { return Wide(dy[i]) * (call.weight ? call.weight[i] : 1); };
     const auto z = [&](int64_t i) { return (Wide(x[i]) - mean) * inverse; };
-    const PairSum sum =
-        SumOf<PairSum>(team, columns, [&](int64_t i) { return PairSum{g(i) * z(i), g(i)}; });
-    const float n = static_cast<float>(columns), value = sum.value / n, product = sum.product / n;
-    team.Each(columns, [&](int64_t i) {
-      dx[i] = Narrow<T>((g(i) - value - z(i) * product) * inverse);
+    const PairSum sum = SumOf<PairSum>(team, columns, [&](int64_t i) {
+      return PairSum{g(i) * z(i), g(i)};
     });
+    const float n = static_cast<float>(columns), value = sum.value / n, product = sum.product / n;
+    team.Each(columns,
+              [&](int64_t i) { dx[i] = Narrow<T>((g(i) - value - z(i) * product) * inverse); });
   }
 };
 
@@ -174,9 +173,8 @@ struct CrossEntropyBody {
                              const double s = row[o];
                              return (s > 0 ? s : 0.0) + log1p(exp(-fabs(s)));
                            }) -
-             SumOf<double>(team, count, [&](int64_t k) {
-               return static_cast<double>(row[targets.Id(n, k)]);
-             });
+             SumOf<double>(team, count,
+                           [&](int64_t k) { return static_cast<double>(row[targets.Id(n, k)]); });
     team.Once([&] { losses[n] = static_cast<float>(loss); });
   }
 
@@ -288,14 +286,17 @@ class RegressionLossOn : public GridKernel<Grid, RegressionLossCall> {
   RegressionLossOn(const RegressionLossShape& shape, const Grid& grid)
       : GridKernel<Grid, RegressionLossCall>(grid), s_(shape) {}
   void Forward(const RegressionLossCall& call) override {
-    this->grid_.Teams(s_.batch, ThreadsFor(s_.outputs),
-                      RegressionLossBody{{s_.function, s_.parameter}, call.scores, call.targets,
-                                         call.losses, s_.outputs});
+    this->grid_.Teams(
+        s_.batch, ThreadsFor(s_.outputs),
+        RegressionLossBody{
+            {s_.function, s_.parameter}, call.scores, call.targets, call.losses, s_.outputs});
   }
   void Backward(const RegressionLossCall& call) override {
     const int64_t count = s_.batch * s_.outputs;
-    this->grid_.Each(count, RegressionSlopeBody{{s_.function, s_.parameter}, call.scores,
-                                                call.targets, call.gradient,
+    this->grid_.Each(count, RegressionSlopeBody{{s_.function, s_.parameter},
+                                                call.scores,
+                                                call.targets,
+                                                call.gradient,
                                                 static_cast<double>(count)});
   }
 

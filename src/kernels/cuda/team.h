@@ -6,8 +6,8 @@
 
 namespace yoke::cuda {
 
-inline constexpr int kTeam = 256;         ///< Threads of a team for wide rows.
-inline constexpr int kWarp = 32;          ///< Of one for narrow rows; the columns of a tile.
+inline constexpr int kTeam = 256;  ///< Threads of a team for wide rows.
+inline constexpr int kWarp = 32;   ///< Of one for narrow rows; the columns of a tile.
 inline constexpr int kMostThreads = 1024;
 inline constexpr int kMostSum = 16;  ///< Bytes of what a team reduces.
 

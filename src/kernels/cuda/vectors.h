@@ -1,5 +1,5 @@
-// Vectors: operations on arrays of values, an element a thread; sums by teams whose partial sums are
-// added in order.
+// Vectors: operations on arrays of values, an element a thread; sums by teams whose partial sums
+// are added in order.
 #pragma once
 
 #include <cmath>
@@ -69,16 +69,15 @@ struct PartBody {
     const float* const from = x + begin;
     const double all = static_cast<double>(count);
     const double result =
-        squares
-            ? SumOf<double>(team, own,
-                            [&](int64_t k) { return static_cast<double>(from[k]) * from[k]; })
-            : team.Reduce(
-                  own, all,
-                  [&](int64_t k) {
-                    const bool finite = fabsf(from[k]) < INFINITY;
-                    return finite ? all : static_cast<double>(begin + k);
-                  },
-                  [](double a, double b) { return b < a ? b : a; });
+        squares ? SumOf<double>(team, own,
+                                [&](int64_t k) { return static_cast<double>(from[k]) * from[k]; })
+                : team.Reduce(
+                      own, all,
+                      [&](int64_t k) {
+                        const bool finite = fabsf(from[k]) < INFINITY;
+                        return finite ? all : static_cast<double>(begin + k);
+                      },
+                      [](double a, double b) { return b < a ? b : a; });
     team.Once([&] { partial[i] = result; });
   }
 };
@@ -94,7 +93,9 @@ struct JoinPartsBody {
     const bool squares = operation != Operation::kFirstNonFinite;
     const double total = team.Reduce(
         parts, squares ? 0.0 : static_cast<double>(count), [&](int64_t i) { return partial[i]; },
-        [squares](double a, double b) { return squares ? a + b : b < a ? b : a; });
+        [squares](double a, double b) { return squares ? a + b
+                                               : b < a ? b
+                                                       : a; });
     team.Once([&] {
       if (operation == Operation::kAddSquareSum)
         *result += total;
@@ -116,14 +117,15 @@ class VectorsOn : public GridKernel<Grid, VectorCall> {
     const bool finds = call.operation == Operation::kFirstNonFinite;
     if (!finds && call.operation != Operation::kSquareSum &&
         call.operation != Operation::kAddSquareSum)
-      return this->grid_.Each(call.count, VectorBody{call.operation, call.y, call.a, call.p, call.q,
-                                                     call.n});
+      return this->grid_.Each(call.count,
+                              VectorBody{call.operation, call.y, call.a, call.p, call.q, call.n});
     const int64_t part = Most((call.count + kParts - 1) / kParts, kLeastPart);
     const int64_t parts = (call.count + part - 1) / part;
     this->grid_.Teams(parts, kTeam,
                       PartBody{call.p, call.count, part, !finds, partial_.As<double>()});
-    this->grid_.Teams(1, kTeam, JoinPartsBody{partial_.As<double>(), parts, call.count,
-                                              call.operation, call.result});
+    this->grid_.Teams(
+        1, kTeam,
+        JoinPartsBody{partial_.As<double>(), parts, call.count, call.operation, call.result});
   }
 
  private:

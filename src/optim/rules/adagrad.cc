@@ -26,6 +26,10 @@ class Adagrad : public UpdateRule {
     return std::make_unique<Adagrad>(*this);
   }
 
+  RuleConstants Constants() const override {
+    return {.formula = UpdateFormula::kAdagrad, .decay = decay_, .epsilon = epsilon_};
+  }
+
   void Update(const UpdateSpan& span, const UpdateStep& step) const override {
     float* __restrict w = span.values;
     float* __restrict s = span.state[0];
