@@ -83,6 +83,7 @@ class LinearOn : public GridKernel<Grid, LinearCall> {
  private:
   Product Make(ProductShape shape) {
     shape.type = s_.type;
+    shape.aligned = s_.Stride() == s_.outputs;  // else it may begin within a wider matrix
     Product product(shape, Target{&this->grid_.device(), &this->grid_.stream()});
     if (!product.made()) return product;
     scratch_bytes_ = std::max({scratch_bytes_, product.scratch_bytes(), mask_.scratch_bytes()});

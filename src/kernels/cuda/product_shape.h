@@ -20,6 +20,7 @@ struct ProductShape {
   bool relu = false;
   bool sums = false;  ///< The bias is written: [n] sums of op(B) over k, in f32.
   bool adds = false;
+  bool aligned = true;  ///< Addresses are multiples of 16 bytes, else of an element.
 };
 
 struct ProductCall {
