@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "kernels/step_loss.h"
 #include "model/bf16_copy.h"
+#include "node/captured_pass.h"
 #include "node/chip_parts.h"
 #include "node/device_replica.h"
 #include "node/plans.h"
@@ -73,8 +74,7 @@ class SingleThere : public Executor {
     Pass& pass = passes_[next_];
     pass.Send(batch);
     pass.view = context_.arithmetic == DType::kBf16 ? bf16_.Refresh(params) : params;
-    GraphPlan& plan = Forward(pass, context_.stop);
-    plan.Backward(pass.batch, pass.view, step.ready);
+    Enqueue(pass, step.ready);
     device().stream().Record(pass.end);
     next_ = (next_ + 1) % kUnderWay;
     ++under_way_;
@@ -98,9 +98,10 @@ class SingleThere : public Executor {
 
   /// A step under way.
   struct Pass : SentBatch {
-    using SentBatch::SentBatch;
+    Pass(Device& device, Stream& sending) : SentBatch(device, sending), captured(device.stream()) {}
     ParamView view;
     std::shared_ptr<Event> end;
+    CapturedPass captured;  ///< Of batches of the usual size, whose plan stays.
   };
 
   Device& device() const { return *context_.values_device; }
@@ -111,11 +112,31 @@ class SingleThere : public Executor {
     searched_ = true;
     non_finite_ = Forward(pass, nullptr).FirstNonFinite();
   }
-  GraphPlan& Forward(const Pass& pass, double* stop) {
+  GraphPlan& Prepare(const Pass& pass, double* stop) {
     GraphPlan& plan = plans_.For(pass.batch);
     plan.LeaveLossAt({.loss = &LossOf(pass), .stop = stop});
+    return plan;
+  }
+  GraphPlan& Forward(const Pass& pass, double* stop) {
+    GraphPlan& plan = Prepare(pass, stop);
     plan.Forward(pass.batch, pass.view);
     return plan;
+  }
+
+  /// Of several ranks the gradients' exchange goes on beside the pass, kernel by kernel.
+  bool IsCaptured(const Pass& pass) const {
+    return pass.captured.Captures() && context_.stop && pass.batch.size == context_.batch &&
+           HasFixedWork(pass.batch);
+  }
+  void Enqueue(Pass& pass, const GradientReady& ready) {
+    GraphPlan& plan = Prepare(pass, context_.stop);
+    const auto enqueue = [&](const GradientReady& then) {
+      plan.Forward(pass.batch, pass.view);
+      plan.Backward(pass.batch, pass.view, then);
+    };
+    if (!IsCaptured(pass)) return enqueue(ready);
+    pass.captured.Run(AddressesOf(pass, pass.view), [&] { enqueue({}); });
+    AnnounceAll(*pass.view.layout, ready);
   }
 
   ExecutorContext context_;
