@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "kernels/threads.h"
 #include "node/support/job.h"
+#include "optim/captured_update.h"
 #include "tensor/cuda/cuda_device.h"
 #include "tensor/cuda/cuda_stream.h"
 #include "tensor/support/arrays.h"
@@ -83,9 +84,50 @@ TEST_F(CapturedPassTest, StepsOfSingleAreLaunchesWithTheSameBits) {
   EXPECT_THAT(mock_.broken(), IsEmpty());
 }
 
+/// The update too, which Apply then leaves out.
+TEST_F(CapturedPassTest, AnAllowedUpdateIsAPartOfTheStep) {
+  for (const char* rule : {"sgd", "momentum", "adam"}) {
+    SCOPED_TRACE(rule);
+    const JobSettings settings{.model = "mlp", .rule = rule};
+    JobSettings lying = settings;
+    lying.devices = {device_.get()};
+    lying.values = device_.get();
+    Job here(settings), there(lying);
+    CapturedUpdateOf(there.state())->Allow();
+    const int64_t before = Launches();
+    int64_t enqueued = 0;
+    for (uint64_t step = 0; step < 12; ++step) {
+      if (step == 11) enqueued = mock_.calls()["launch_host"];
+      const Batch batch = DrawnBatch(8, step);
+      EXPECT_EQ(there.Step(batch), here.Step(batch)) << step;
+      if (step == 9) {  // the last of an epoch
+        const Batch rest = DrawnBatch(3, 20);
+        EXPECT_EQ(there.Step(rest), here.Step(rest));
+      }
+    }
+    EXPECT_EQ(Launches() - before, 8);
+    EXPECT_EQ(mock_.calls()["launch_host"], enqueued + 1);  // the update's step: all else is there
+    EXPECT_EQ(there.Values(), here.Values());
+  }
+  EXPECT_THAT(mock_.broken(), IsEmpty());
+}
+
+TEST_F(CapturedPassTest, AnUpdateThatWasNotForetoldIsRefused) {
+  Job job({.model = "mlp", .devices = {device_.get()}, .values = device_.get()});
+  CapturedUpdate& update = *CapturedUpdateOf(job.state());
+  EXPECT_FALSE(update.Ready());
+  update.Allow();
+  EXPECT_FALSE(update.Ready());
+  job.Step(DrawnBatch(8, 0));
+  EXPECT_TRUE(update.Ready());
+  update.Begin(0.5);  // the job's rate is another
+  EXPECT_THROW(job.Step(DrawnBatch(3, 0)), Error);
+}
+
 TEST_F(CapturedPassTest, WarmStepsMakeNothing) {
   Job job({.model = "mlp", .devices = {device_.get()}, .values = device_.get()});
-  for (uint64_t step = 0; step < 7; ++step) job.Step(DrawnBatch(8, step));
+  CapturedUpdateOf(job.state())->Allow();
+  for (uint64_t step = 0; step < 10; ++step) job.Step(DrawnBatch(8, step));
   auto before = mock_.calls();
   for (uint64_t step = 0; step < 20; ++step) job.Step(DrawnBatch(8, step));
   auto after = mock_.calls();

@@ -12,6 +12,7 @@
 #include "node/device_replica.h"
 #include "node/plans.h"
 #include "node/sent_batch.h"
+#include "optim/captured_update.h"
 
 namespace yoke::executor {
 namespace {
@@ -74,7 +75,7 @@ class SingleThere : public Executor {
     Pass& pass = passes_[next_];
     pass.Send(batch);
     pass.view = context_.arithmetic == DType::kBf16 ? bf16_.Refresh(params) : params;
-    Enqueue(pass, step.ready);
+    Enqueue(pass, step);
     device().stream().Record(pass.end);
     next_ = (next_ + 1) % kUnderWay;
     ++under_way_;
@@ -128,15 +129,27 @@ class SingleThere : public Executor {
     return pass.captured.Captures() && context_.stop && pass.batch.size == context_.batch &&
            HasFixedWork(pass.batch);
   }
-  void Enqueue(Pass& pass, const GradientReady& ready) {
+  void Enqueue(Pass& pass, const ExecutorStep& step) {
     GraphPlan& plan = Prepare(pass, context_.stop);
-    const auto enqueue = [&](const GradientReady& then) {
+    const auto enqueue = [&](const GradientReady& ready) {
       plan.Forward(pass.batch, pass.view);
-      plan.Backward(pass.batch, pass.view, then);
+      plan.Backward(pass.batch, pass.view, ready);
     };
-    if (!IsCaptured(pass)) return enqueue(ready);
-    pass.captured.Run(AddressesOf(pass, pass.view), [&] { enqueue({}); });
-    AnnounceAll(*pass.view.layout, ready);
+    if (!IsCaptured(pass)) return enqueue(step.ready);
+    CapturedUpdate* const update = UpdateToCome();
+    if (update) update->Begin(step.learning_rate);
+    PassAddresses now = AddressesOf(pass, pass.view);
+    now.addresses.push_back(update);
+    pass.captured.Run(now, [&] {
+      enqueue({});
+      if (update) update->Enqueue();
+    });
+    AnnounceAll(*pass.view.layout, step.ready);
+  }
+  /// The update that becomes a part of the step; null: it follows.
+  CapturedUpdate* UpdateToCome() const {
+    CapturedUpdate* const update = context_.state ? CapturedUpdateOf(*context_.state) : nullptr;
+    return update && update->Ready() ? update : nullptr;
   }
 
   ExecutorContext context_;
