@@ -16,6 +16,8 @@
 #include "kernels/makers.h"
 #include "kernels/vectors.h"
 #include "optim/bf16_update.h"
+#include "optim/captured_update.h"
+#include "tensor/captured_work.h"
 
 namespace yoke {
 namespace {
@@ -398,6 +400,10 @@ RuleState::RuleState(const ParamLayout& layout, const UpdateRule& rule, Device& 
   const Target target = {.device = &device, .stream = stream ? stream : &device.stream()};
   start_ = kUpdateStart.Make({}, target);
   update_ = rule.MakeKernel(target);
+  if (rule.Scalars() > 0 || !dynamic_cast<CapturingStream*>(target.stream)) return;
+  UpdateKernels seen = Seen({.start = std::move(start_), .update = std::move(update_)});
+  start_ = std::move(seen.start);
+  update_ = std::move(seen.update);
 }
 
 void RuleState::SetSlices(const ParamLayout& layout, std::vector<SliceSettings> settings) {

@@ -15,6 +15,7 @@
 #include "model/layer_counts.h"
 #include "model/output_search.h"
 #include "node/plans.h"
+#include "optim/captured_update.h"
 #include "tensor/counting.h"
 #include "train/checkpoint/fit.h"
 #include "train/exchange.h"
@@ -223,6 +224,9 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       "executor single or split",
       job.cluster.Where("strategy"), entry_.name, job.node.String("executor"));
   strategy_ = entry_.make(job.cluster, context);
+  // A strategy that only applies the rule; clipped gradients and averages come after the pass.
+  if (CapturedUpdate* const update = CapturedUpdateOf(state_); update && entry_.name == "none")
+    update->Allow();
   const bool cpu_only = NamesOf(job) == std::vector<std::string>{Cpu().name()};
   if (InVirtualTime(world_) && !executor_->in_place())
     WorkInVirtualTime(data, setting.steps_per_epoch * BatchOf(job), *setting.shared);

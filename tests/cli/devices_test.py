@@ -225,7 +225,7 @@ class DevicesTest(ProgramTest):
         return result.error
 
     def test_refusals(self):
-        self.assertIn("there is no device 'gpu': expected all, cpu, emulated:0 or strict:0", self.refused("--set", "node.devices=gpu"))
+        self.assertIn("there is no device 'gpu': expected all, cpu, cuda:0, emulated:0 or strict:0", self.refused("--set", "node.devices=gpu"))
         self.assertIn("executor single takes one device, not 2", self.refused("--set", 'node.devices=["cpu", "emulated:0"]'))
         self.assertIn("executor hogwild computes on the CPU only", self.refused("--set", "node.devices=emulated:0", "--executor", "hogwild"))
         result = self.yoke("train", self.hashed(), "--set", "node.devices=emulated:0")
