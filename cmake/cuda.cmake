@@ -61,7 +61,7 @@ function(yoke_cuda_kernels)
     target_link_libraries(yoke_kernels_cuda PRIVATE yoke_tensor)
     target_compile_options(
       yoke_kernels_cuda PRIVATE -DFMT_USE_CONSTEXPR=1 --expt-relaxed-constexpr --extended-lambda
-                                "-Xcompiler=-march=x86-64-v3,-fno-math-errno,-fno-trapping-math,-Wall,-Wextra,-Wno-missing-field-initializers")
+                                "-Xcompiler=-march=x86-64-v3,-fopenmp,-fno-math-errno,-fno-trapping-math,-Wall,-Wextra,-Wno-missing-field-initializers")
     target_sources(yoke_kernels PRIVATE $<TARGET_OBJECTS:yoke_kernels_cuda>)
   endif()
 endfunction()

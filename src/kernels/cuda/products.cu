@@ -15,6 +15,7 @@ YOKE_CUDA_KERNEL(ConvolutionCall, ConvolutionShape, ConvolutionOn<GpuGrid>)
 template <>
 std::unique_ptr<Kernel<LinearCall>> Make<LinearCall>(const LinearShape& shape,
                                                      const Target& target) {
+  if (!Takes(target)) return nullptr;
   auto kernel = std::make_unique<LinearOn<GpuGrid>>(shape, GpuGrid(target));
   if (!kernel->made()) return nullptr;
   return kernel;
@@ -23,6 +24,7 @@ std::unique_ptr<Kernel<LinearCall>> Make<LinearCall>(const LinearShape& shape,
 template <>
 std::unique_ptr<Kernel<TopScoresCall>> Make<TopScoresCall>(const TopScoresShape& shape,
                                                            const Target& target) {
+  if (!Takes(target)) return nullptr;
   auto kernel = std::make_unique<TopScoresOn<GpuGrid>>(shape, GpuGrid(target));
   if (!kernel->made()) return nullptr;
   return kernel;

@@ -1,0 +1,64 @@
+// CUDA's kernels on a mock GPU: training steps in captured graphs, near the CPU's. A build without
+// CUDA has the CPU's kernels there.
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "kernels/cuda/products.h"
+#include "node/support/job.h"
+#include "optim/captured_update.h"
+#include "tensor/cuda/cuda_device.h"
+#include "tensor/support/mock_cuda.h"
+
+namespace yoke::cuda_kernels_test {
+
+using testing_support::DrawnBatch;
+using testing_support::DrawnSparseBatch;
+using testing_support::Job;
+using testing_support::JobSettings;
+
+class CudaKernelsTest : public testing::Test {
+ protected:
+  CudaKernelsTest() { cuda::MadeForMocks() = true; }
+  ~CudaKernelsTest() override { cuda::MadeForMocks() = false; }
+
+  /// Some steps on the CPU and on the GPU: losses to `tolerance`.
+  void ExpectNearTheCpu(JobSettings settings, double tolerance) {
+    SCOPED_TRACE(settings.model + ", " + settings.rule);
+    JobSettings lying = settings;
+    lying.devices = {device_.get()};
+    lying.values = device_.get();
+    Job here(settings), there(lying);
+    if (CapturedUpdate* const update = CapturedUpdateOf(there.state())) update->Allow();
+    for (uint64_t step = 0; step < 6; ++step) {
+      const Batch batch = settings.sparse ? DrawnSparseBatch(8, step) : DrawnBatch(8, step);
+      const double ours = there.Step(batch), theirs = here.Step(batch);
+      ASSERT_NEAR(ours, theirs, tolerance * std::max(1.0, theirs)) << step;
+    }
+    EXPECT_THAT(mock_.broken(), testing::IsEmpty());
+  }
+
+  MockCuda mock_;
+  const std::unique_ptr<Device> device_ = NewCudaDevice(0, mock_.driver());
+};
+
+TEST_F(CudaKernelsTest, TrainsMlpsByEveryRule) {
+  for (const RuleEntry& rule : rules())
+    ExpectNearTheCpu({.learning_rate = rule.learning_rate,
+                      .rule = rule.name,
+                      .weight_decay = rule.name == "momentum" ? 0.01 : 0},
+                     1e-4);
+  ExpectNearTheCpu({.arithmetic = DType::kBf16}, 0.02);
+  ExpectNearTheCpu({.clip_norm = 0.5}, 1e-4);
+}
+
+TEST_F(CudaKernelsTest, TrainsConvolutions) {
+  ExpectNearTheCpu({.model = "lenet"}, 1e-4);
+  ExpectNearTheCpu({.model = "lenet", .arithmetic = DType::kBf16}, 0.02);
+}
+
+TEST_F(CudaKernelsTest, TrainsOnSparseRows) {
+  ExpectNearTheCpu({.widths = {70, 12}, .sparse = true}, 1e-4);
+}
+
+}  // namespace yoke::cuda_kernels_test
