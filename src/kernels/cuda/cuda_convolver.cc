@@ -44,17 +44,15 @@ void CheckCudnn(cudnnStatus_t status, const char* what) {
     throw Error(fmt::format("cuDNN failed in {}: status {}", what, static_cast<int>(status)));
 }
 
-/// A handle of each stream: it is set to it once. They last as long as the program.
+/// A handle of each stream. They last as long as the program.
 cudnnHandle_t HandleOf(Stream& stream) {
   static std::mutex mutex;
   static std::map<CUstream_st*, cudnnHandle_t> handles;
   CUstream_st* const native = NativeStream(stream);
   const std::lock_guard lock(mutex);
   cudnnHandle_t& handle = handles[native];
-  if (!handle) {
-    CheckCudnn(Cudnn::Get().Create(&handle), "cudnnCreate");
-    CheckCudnn(Cudnn::Get().SetStream(handle, native), "cudnnSetStream");
-  }
+  if (!handle) CheckCudnn(Cudnn::Get().Create(&handle), "cudnnCreate");
+  CheckCudnn(Cudnn::Get().SetStream(handle, native), "cudnnSetStream");
   return handle;
 }
 
@@ -156,7 +154,7 @@ class LibraryConvolver::Plan {
 
   bool made() const { return RunsOnHost(stream_) || plan_.has_value(); }
   int64_t scratch_bytes() const {
-    return RunsOnHost(stream_) ? HostConvolver::scratch_bytes() : workspace_;
+    return RunsOnHost(stream_) ? HostConvolver::scratch_bytes() : WithAlignment(workspace_);
   }
 
   void Run(const ConvolverCall& call) const {
@@ -165,11 +163,12 @@ class LibraryConvolver::Plan {
     std::array<int64_t, 4> ids = {kInputUid, kWeightUid, kOutputUid, kBiasUid};
     std::array<void*, 4> data = {call.input, call.weight, call.output,
                                  const_cast<void*>(call.bias)};
+    void* const workspace = Aligned(call.scratch);
     const size_t count = pass_ == ConvolutionPass::kForwardBias ? 4 : 3;
     Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
     pack.Set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, ids.data(), count)
         .Set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, data.data(), count)
-        .Set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, call.scratch);
+        .Set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, workspace);
     Check(pack.Finalize(), "cuDNN takes the addresses of a convolution");
     CheckCudnn(Cudnn::Get().BackendExecute(HandleOf(stream_), plan_->get(), pack.get()),
                "cudnnBackendExecute");

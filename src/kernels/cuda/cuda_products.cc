@@ -74,6 +74,8 @@ class LibraryProduct::Plan {
     Layout(&a_, s_.type, s_.transposed_a ? s_.k : s_.m, s_.transposed_a ? s_.m : s_.k, s_.lead_a);
     Layout(&b_, s_.type, s_.transposed_b ? s_.n : s_.k, s_.transposed_b ? s_.k : s_.n, s_.lead_b);
     Layout(&d_, s_.result, s_.m, s_.n, s_.lead_d);
+    // The heuristics want an address; the calls' own follow.
+    if (s_.bias || s_.sums) Set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, reinterpret_cast<void*>(4096));
     Choose();
   }
   Plan(const Plan&) = delete;
@@ -87,7 +89,7 @@ class LibraryProduct::Plan {
   bool made() const { return found_ || RunsOnHost(stream_); }
   int64_t scratch_bytes() const {
     return RunsOnHost(stream_) ? HostProduct::scratch_bytes()
-                               : static_cast<int64_t>(chosen_.workspaceSize);
+                               : WithAlignment(static_cast<int64_t>(chosen_.workspaceSize));
   }
 
   void Run(const ProductCall& call) const {
@@ -96,7 +98,7 @@ class LibraryProduct::Plan {
     if (s_.bias || s_.sums) Set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, call.bias);
     const float beta = s_.adds ? 1 : 0;
     CheckLt(lt().Matmul(lt().handle, operation_, &call.alpha, call.a, a_, call.b, b_, &beta, call.d,
-                        d_, call.d, d_, &chosen_.algo, call.scratch, chosen_.workspaceSize,
+                        d_, call.d, d_, &chosen_.algo, Aligned(call.scratch), chosen_.workspaceSize,
                         NativeStream(stream_)),
             "cublasLtMatmul");
   }

@@ -74,7 +74,7 @@ __global__ void EachKernel(const Body body, const int64_t count) {
 }
 
 template <typename Body>
-__global__ void TeamKernel(const Body body) {
+__global__ void __launch_bounds__(kMostThreads) TeamKernel(const Body body) {
   extern __shared__ __align__(kMostSum) unsigned char shared[];
   GpuTeam team(shared);
   body(team, static_cast<int64_t>(blockIdx.x));

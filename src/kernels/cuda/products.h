@@ -29,6 +29,12 @@ class LibraryProduct {
   std::shared_ptr<const Plan> plan_;
 };
 
+/// The libraries' workspaces begin at multiples of 256 bytes: so many more, and the place in them.
+inline int64_t WithAlignment(int64_t bytes) { return bytes > 0 ? bytes + 256 : 0; }
+inline void* Aligned(void* scratch) {
+  return reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(scratch) + 255) / 256 * 256);
+}
+
 /// What a convolution computes; images and weights with channels last: weights are [outputs, kernel
 /// height, kernel width, channels / groups].
 enum class ConvolutionPass : uint8_t {
