@@ -5,9 +5,12 @@
 #include <cmath>
 
 #include "kernels/cuda/products.h"
+#include "kernels/linear/linear.h"
+#include "kernels/vectors.h"
 #include "node/support/job.h"
 #include "optim/captured_update.h"
 #include "tensor/cuda/cuda_device.h"
+#include "tensor/cuda/cuda_driver.h"
 #include "tensor/support/mock_cuda.h"
 
 namespace yoke::cuda_kernels_test {
@@ -41,6 +44,18 @@ class CudaKernelsTest : public testing::Test {
   MockCuda mock_;
   const std::unique_ptr<Device> device_ = NewCudaDevice(0, mock_.driver());
 };
+
+TEST_F(CudaKernelsTest, AreMadeWhereTheyAreBuilt) {
+  const bool built = LinkedCudaDriver() != nullptr;
+  const Target target = {.device = device_.get(), .stream = &device_->stream()};
+  EXPECT_EQ(MakeLinear({.batch = 2, .inputs = 3, .outputs = 4}, target)->name() == "cublaslt",
+            built);
+  EXPECT_EQ(MakeVectors(target)->name() == "cuda", built);
+  const auto rule = rules().front().make(Options("train", Table{}, rules().front().options));
+  EXPECT_EQ(rule->MakeKernel(target)->name() == "cuda", built);
+  cuda::MadeForMocks() = false;
+  EXPECT_NE(MakeVectors(target)->name(), "cuda");
+}
 
 TEST_F(CudaKernelsTest, TrainsMlpsByEveryRule) {
   for (const RuleEntry& rule : rules())
