@@ -63,7 +63,7 @@ tidy:  ## clang-tidy over all of the code
 	@tools/setup build test tidy
 	@tools/tidy
 
-gpu-check: build-tests  ## the tests that need this machine's GPU, at most 4 minutes
+gpu-check: build  ## the tests that need this machine's GPU, at most 4 minutes
 	@python3 tools/gpu_check.py
 
 gpu-bundle:  ## what travels to a machine with a GPU and no network: build/gpu-bundle.tar.xz
