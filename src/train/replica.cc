@@ -123,14 +123,17 @@ DType RowTypeOf(const Job& job) {
 
 namespace {
 
-std::vector<std::string> NamesOf(const Job& job) {
-  return DeviceNames(job.node.Strings("devices"), job.node.Where("devices"));
-}
-
 /// Whether a rank's executor takes several.
 bool TakesSeveral(const Job& job) {
   const ExecutorEntry& executor = FindEntry(executors(), "executor", job.node.String("executor"));
   return executor.supports({&Cpu(), &Cpu()}).empty();
+}
+
+/// Of all devices an executor of one takes the CPU, on which every model runs.
+std::vector<std::string> NamesOf(const Job& job) {
+  const std::vector<std::string> asked = job.node.Strings("devices");
+  if (asked == std::vector<std::string>{"all"} && !TakesSeveral(job)) return {Cpu().name()};
+  return DeviceNames(asked, job.node.Where("devices"));
 }
 
 }  // namespace
