@@ -10,7 +10,7 @@ ifneq ($(YOKE_DATA),)
 endif
 YOKE_VENV = $(or $(YOKE_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/yoke)/venv-python
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell tools/cores)
-cpp_files = git ls-files '*.cc' '*.h'
+cpp_files = git ls-files '*.cc' '*.h' '*.cu' '*.cuh'
 
 .PHONY: help setup build demo test test-all build-tests bench bench-slide figures figure format tidy gpu-check gpu-bundle gpu-bench install wheel clean
 
@@ -63,7 +63,7 @@ tidy:  ## clang-tidy over all of the code
 	@tools/setup build test tidy
 	@tools/tidy
 
-gpu-check: build-tests  ## the tests that need this machine's GPU, at most 4 minutes
+gpu-check: build  ## the tests that need this machine's GPU, at most 4 minutes
 	@python3 tools/gpu_check.py
 
 gpu-bundle:  ## what travels to a machine with a GPU and no network: build/gpu-bundle.tar.xz

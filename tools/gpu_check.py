@@ -36,6 +36,13 @@ def gpus(program):
     return found.get("cuda", []), found.get("no_cuda", "this version of yoke does not know GPUs")
 
 
+def build_tests(build):
+    targets = subprocess.run(["cmake", "--build", build, "--target", "help"], capture_output=True, text=True, check=True).stdout
+    tests = re.findall(r"^([a-z]+_gpu_test): phony$", targets, re.M)
+    if tests:
+        subprocess.run(["cmake", "--build", build, "--target", *tests], check=True)
+
+
 def row_of(name, command, seconds):
     """A row of the table: what ran, how many tests passed and failed, seconds, and a note."""
     began = time.monotonic()
@@ -45,7 +52,7 @@ def row_of(name, command, seconds):
     except subprocess.TimeoutExpired as late:
         out, code = (late.stdout or b"").decode(errors="replace"), None
     passed = sum(map(int, re.findall(r"^\[  PASSED  \] (\d+) test", out, re.M)))
-    failed = re.findall(r"^\[  FAILED  \] ([\w/.]+)(?:,| \()", out, re.M)
+    failed = re.findall(r"^\[  FAILED  \] (\w[\w/]*\.[\w/]+)", out, re.M)
     skipped = len(set(re.findall(r"^\[  SKIPPED \] ([\w/.]+) ", out, re.M)))
     note = "out of time" if code is None else ", ".join(dict.fromkeys(failed)) or ("" if code == 0 else f"exit status {code}")
     if skipped:
@@ -76,9 +83,11 @@ def main():
         return 0
     for gpu in found:
         print(f"{gpu['device']}: {gpu['name']}, {gpu['memory'] / 1e9:.0f} GB")
+    if (build / "build.ninja").exists():
+        build_tests(build)
     tests = sorted(build.glob("tests/*_gpu_test"))
     if not tests:
-        raise SystemExit(f"gpu-check: there are no GPU tests in {build}/tests: `make build-tests` makes them")
+        raise SystemExit(f"gpu-check: there are no GPU tests in {build}/tests: were they built where nvcc is?")
     end = time.monotonic() + arguments.seconds
     rows, good = [["tests", "passed", "failed", "time", ""]], True
     jobs = [(test.name, [test]) for test in tests]

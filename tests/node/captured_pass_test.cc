@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+#include <vector>
+
 #include "base/check.h"
 #include "kernels/threads.h"
 #include "node/support/job.h"
@@ -21,6 +24,22 @@ using testing_support::DrawnBatch;
 using testing_support::DrawnSparseBatch;
 using testing_support::Job;
 using testing_support::JobSettings;
+
+/// A program that is built with CUDA runs the bodies of its kernels, which add in other orders;
+/// another one the CPU's kernels. So the results are near those of the CPU, or the same.
+void ExpectNear(double there, double here, DType type = DType::kF32) {
+  const double part = !LinkedCudaDriver() ? 0 : type == DType::kBf16 ? 0.02 : 1e-4;
+  EXPECT_LE(std::abs(there - here), part * std::abs(here)) << there << " " << here;
+}
+void ExpectNear(const Job& there, const Job& here, DType type = DType::kF32) {
+  const std::vector<float> own = there.Values(), other = here.Values();
+  double square = 0, difference = 0;
+  for (size_t i = 0; i < own.size(); ++i) {
+    square += double(other[i]) * other[i];
+    difference += (double(own[i]) - other[i]) * (double(own[i]) - other[i]);
+  }
+  ExpectNear(std::sqrt(square) + std::sqrt(difference), std::sqrt(square), type);
+}
 
 class CapturedPassTest : public testing::Test {
  protected:
@@ -60,8 +79,7 @@ TEST_F(CapturedPassTest, WorkThatTakesMemoryIsRefused) {
   device_->stream().Wait();
 }
 
-/// With the CPU's kernels on the mock's streams.
-TEST_F(CapturedPassTest, StepsOfSingleAreLaunchesWithTheSameBits) {
+TEST_F(CapturedPassTest, StepsOfSingleAreLaunches) {
   for (const char* model : {"mlp", "lenet"})
     for (const DType type : {DType::kF32, DType::kBf16}) {
       SCOPED_TRACE(model);
@@ -73,13 +91,13 @@ TEST_F(CapturedPassTest, StepsOfSingleAreLaunchesWithTheSameBits) {
       const int64_t before = Launches();
       for (uint64_t step = 0; step < 10; ++step) {
         const Batch batch = DrawnBatch(8, step);
-        EXPECT_EQ(there.Step(batch), here.Step(batch)) << step;
+        ExpectNear(there.Step(batch), here.Step(batch), type);
       }
       EXPECT_EQ(Launches() - before, 7);  // three places of batches
       const Batch rest = DrawnBatch(3, 11);
-      EXPECT_EQ(there.Step(rest), here.Step(rest));
+      ExpectNear(there.Step(rest), here.Step(rest), type);
       EXPECT_EQ(Launches() - before, 7);
-      EXPECT_EQ(there.Values(), here.Values());
+      ExpectNear(there, here, type);
     }
   EXPECT_THAT(mock_.broken(), IsEmpty());
 }
@@ -99,15 +117,15 @@ TEST_F(CapturedPassTest, AnAllowedUpdateIsAPartOfTheStep) {
     for (uint64_t step = 0; step < 12; ++step) {
       if (step == 11) enqueued = mock_.calls()["launch_host"];
       const Batch batch = DrawnBatch(8, step);
-      EXPECT_EQ(there.Step(batch), here.Step(batch)) << step;
+      ExpectNear(there.Step(batch), here.Step(batch));
       if (step == 9) {  // the last of an epoch
         const Batch rest = DrawnBatch(3, 20);
-        EXPECT_EQ(there.Step(rest), here.Step(rest));
+        ExpectNear(there.Step(rest), here.Step(rest));
       }
     }
     EXPECT_EQ(Launches() - before, 8);
     EXPECT_EQ(mock_.calls()["launch_host"], enqueued + 1);  // the update's step: all else is there
-    EXPECT_EQ(there.Values(), here.Values());
+    ExpectNear(there, here);
   }
   EXPECT_THAT(mock_.broken(), IsEmpty());
 }
@@ -145,9 +163,9 @@ TEST_F(CapturedPassTest, SparseInputIsEnqueuedKernelByKernel) {
   Job there(settings);
   for (uint64_t step = 0; step < 5; ++step) {
     const Batch batch = DrawnSparseBatch(8, step);
-    EXPECT_EQ(there.Step(batch), here.Step(batch)) << step;
+    ExpectNear(there.Step(batch), here.Step(batch));
   }
-  EXPECT_EQ(there.Values(), here.Values());
+  ExpectNear(there, here);
   EXPECT_EQ(Launches(), 0);
 }
 
