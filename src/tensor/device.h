@@ -77,6 +77,8 @@ class Device {
 
  protected:
   Device() = default;
+  /// For the end of a derived device: what is attached to the stream gives its memory back.
+  void EndStream() { stream_.reset(); }
 
  private:
   std::once_flag once_;

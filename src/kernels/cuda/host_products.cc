@@ -19,11 +19,6 @@ std::vector<T> TransposedOf(const T* from, int64_t count, int64_t rows, int64_t 
 
 }  // namespace
 
-std::atomic<bool>& MadeForMocks() {
-  static std::atomic<bool> made = false;
-  return made;
-}
-
 void HostConvolver::Run(const ConvolverCall& call) const {
   Check(call.scratch != nullptr, "a convolution gets its scratch memory");
   Check(s_.layout == Layout::kChannelsLast, "cuDNN convolves with channels last");

@@ -2,6 +2,9 @@
 // mock driver.
 #pragma once
 
+#include <numeric>
+#include <vector>
+
 #include "kernels/cuda/products.h"
 
 namespace yoke::cuda {
@@ -15,13 +18,15 @@ class HostProduct {
 
   void Run(const ProductCall& call) const {
     Check(call.scratch != nullptr, "a product gets its scratch memory");
+    // By row: op(A), and op(B) transposed.
+    const std::vector<float> a = Rows(call.a, s_.m, s_.transposed_a, s_.lead_a);
+    const std::vector<float> b = Rows(call.b, s_.n, !s_.transposed_b, s_.lead_b);
     for (int64_t j = 0; j < s_.n; ++j)
-      for (int64_t i = 0; i < s_.m; ++i) Write(call, i, j);
-    for (int64_t j = 0; s_.sums && j < s_.n; ++j) {
-      float sum = 0;
-      for (int64_t l = 0; l < s_.k; ++l) sum += B(call, l, j);
-      static_cast<float*>(call.bias)[j] = sum;
-    }
+      for (int64_t i = 0; i < s_.m; ++i)
+        Write(call, i, j, Dot(a.data() + i * s_.k, b.data() + j * s_.k, s_.k));
+    for (int64_t j = 0; s_.sums && j < s_.n; ++j)
+      static_cast<float*>(call.bias)[j] =
+          std::accumulate(b.begin() + j * s_.k, b.begin() + (j + 1) * s_.k, 0.0F);
   }
 
  private:
@@ -29,15 +34,18 @@ class HostProduct {
     if (type == DType::kBf16) return static_cast<float>(static_cast<const Bf16*>(elements)[i]);
     return static_cast<const float*>(elements)[i];
   }
-  float A(const ProductCall& call, int64_t i, int64_t l) const {
-    return At(call.a, s_.type, s_.transposed_a ? i * s_.lead_a + l : l * s_.lead_a + i);
+  static float Dot(const float* a, const float* b, int64_t count) {
+    return std::inner_product(a, a + count, b, 0.0F);
   }
-  float B(const ProductCall& call, int64_t l, int64_t j) const {
-    return At(call.b, s_.type, s_.transposed_b ? l * s_.lead_b + j : j * s_.lead_b + l);
+  /// [count, k]; in memory its rows lie `lead` apart, or, if not, its columns.
+  std::vector<float> Rows(const void* from, int64_t count, bool rows, int64_t lead) const {
+    std::vector<float> to(static_cast<size_t>(count * s_.k));
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t l = 0; l < s_.k; ++l)
+        to[i * s_.k + l] = At(from, s_.type, rows ? i * lead + l : l * lead + i);
+    return to;
   }
-  void Write(const ProductCall& call, int64_t i, int64_t j) const {
-    float sum = 0;
-    for (int64_t l = 0; l < s_.k; ++l) sum += A(call, i, l) * B(call, l, j);
+  void Write(const ProductCall& call, int64_t i, int64_t j, float sum) const {
     sum *= call.alpha;
     const int64_t at = j * s_.lead_d + i;
     if (s_.adds) sum += At(call.d, s_.result, at);

@@ -15,7 +15,6 @@ YOKE_CUDA_KERNEL(ConvolutionCall, ConvolutionShape, ConvolutionOn<GpuGrid>)
 template <>
 std::unique_ptr<Kernel<LinearCall>> Make<LinearCall>(const LinearShape& shape,
                                                      const Target& target) {
-  if (!Takes(target)) return nullptr;
   auto kernel = std::make_unique<LinearOn<GpuGrid>>(shape, GpuGrid(target));
   if (!kernel->made()) return nullptr;
   return kernel;
@@ -24,7 +23,6 @@ std::unique_ptr<Kernel<LinearCall>> Make<LinearCall>(const LinearShape& shape,
 template <>
 std::unique_ptr<Kernel<TopScoresCall>> Make<TopScoresCall>(const TopScoresShape& shape,
                                                            const Target& target) {
-  if (!Takes(target)) return nullptr;
   auto kernel = std::make_unique<TopScoresOn<GpuGrid>>(shape, GpuGrid(target));
   if (!kernel->made()) return nullptr;
   return kernel;

@@ -1,17 +1,12 @@
 // Products: matrix products by cuBLASLt and convolutions by cuDNN, which are loaded at run time.
 #pragma once
 
-#include <atomic>
 #include <memory>
 
 #include "kernels/convolution/convolution.h"
 #include "kernels/cuda/product_shape.h"
 
 namespace yoke::cuda {
-
-/// Whether kernels are made for a mock driver too, which runs them on the host (tests). Otherwise
-/// it has the CPU's.
-std::atomic<bool>& MadeForMocks();
 
 /// A product whose algorithm is chosen when it is made.
 class LibraryProduct {

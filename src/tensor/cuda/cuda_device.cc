@@ -79,6 +79,8 @@ class CudaDevice : public Device {
   explicit CudaDevice(std::shared_ptr<CudaContext> context)
       : context_(std::move(context)), staging_(context_), clearing_(NewCudaStream(context_)) {}
 
+  ~CudaDevice() override { EndStream(); }
+
   const std::string& name() const override { return context_->name(); }
   Device& staging() override { return staging_; }
   std::unique_ptr<Stream> NewStream() override { return NewCudaStream(context_); }
