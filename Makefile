@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 PREFIX ?= /usr/local
 CONFIGURE ?=  # more options for CMake
-PART ?= all  # what bench-slide runs
+PART ?= all  # what bench-slide and gpu-bench run
 # The data sets of a development machine, unless YOKE_DATA names others.
 YOKE_DATA ?= $(realpath ../shared/data)
 ifneq ($(YOKE_DATA),)
@@ -10,9 +10,9 @@ ifneq ($(YOKE_DATA),)
 endif
 YOKE_VENV = $(or $(YOKE_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/yoke)/venv-python
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell tools/cores)
-cpp_files = git ls-files '*.cc' '*.h'
+cpp_files = git ls-files '*.cc' '*.h' '*.cu' '*.cuh'
 
-.PHONY: help setup build demo test test-all build-tests bench bench-slide figures figure format tidy gpu-check install wheel clean
+.PHONY: help setup build demo test test-all build-tests bench bench-slide figures figure format tidy gpu-check gpu-bundle gpu-bench install wheel clean
 
 help:  ## this list
 	@grep -E '^[a-z%-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -29,7 +29,7 @@ demo: build  ## build, then train LeNet on drawn digits
 
 test: build-tests  ## build and run the tests but the slow ones
 	@rm -rf build/release/results
-	@tools/test release -LE '^slow$$'
+	@tools/test release -LE '^(gpu|slow)$$'
 
 test-all: build-tests  ## every test, at lower instruction sets too, sanitizers over all, fuzzers, clang-tidy over all
 	@tools/test_all
@@ -63,8 +63,15 @@ tidy:  ## clang-tidy over all of the code
 	@tools/setup build test tidy
 	@tools/tidy
 
-gpu-check:  ## what yoke can do with this machine's GPU
-	@echo "This version of yoke has no GPU code: there is nothing to check."
+gpu-check: build  ## the tests that need this machine's GPU, at most 4 minutes
+	@python3 tools/gpu_check.py
+
+gpu-bundle:  ## what travels to a machine with a GPU and no network: build/gpu-bundle.tar.xz
+	@tools/setup build test
+	@tools/gpu_bundle
+
+gpu-bench: build  ## our training on a GPU against PyTorch's; PART=mlp or lenet
+	@python3 bench/gpu.py $(PART)
 
 install: build  ## program, C library, pages and examples under PREFIX (default /usr/local)
 	@cmake --build build/release --target yoke_library

@@ -65,7 +65,7 @@ def cases_of(name, output, failed, timed):
 
 def timed_cases(path):
     """Those of a program that writes a file of them, which is named as the test: kernels.unit.2, kernels.avx2."""
-    program = re.sub(r"\.(unit|data|slow)(\.\d+)?$", "", path.stem)
+    program = re.sub(r"\.(unit|data|gpu|slow)(\.\d+)?$", "", path.stem)
     for case in xml.parse(path).getroot().iter("testcase"):
         if case.get("status") == "run":
             skipped, failure = case.find("skipped"), case.find("failure")

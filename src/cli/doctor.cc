@@ -95,11 +95,30 @@ Finding MemoryFinding(const Hardware& h) {
           BinaryBytes(room))};
 }
 
+/// "cuda:0 NVIDIA H100: 80 GiB, 79 GiB free, 132 multiprocessors at 1.98 GHz, 3,350 GB/s"
+std::string TextOf(const CudaDescription& gpu) {
+  const CudaProperties& says = gpu.properties;
+  std::string text = fmt::format("{} {}: {}, {} free", gpu.device, says.name,
+                                 BinaryBytes(double(gpu.total)), BinaryBytes(double(gpu.free)));
+  if (says.multiprocessors > 0) text += ", " + Plural(says.multiprocessors, "multiprocessor");
+  if (says.clock_hertz > 0) text += fmt::format(" at {:.3g} GHz", says.clock_hertz / 1e9);
+  if (says.bytes_per_second > 0)
+    text += fmt::format(", memory at {} GB/s", Count(int64_t(says.bytes_per_second / 1e9)));
+  return text;
+}
+
 Finding GpuFinding(const Hardware& h) {
+  if (!h.cuda.empty()) {
+    std::vector<std::string> texts;
+    for (const CudaDescription& gpu : h.cuda) texts.push_back(TextOf(gpu));
+    return {
+        "GPUs", fmt::format("{}", fmt::join(texts, "; ")),
+        fmt::format("`--devices {}` trains there; `make gpu-check` tests it.", h.cuda[0].device)};
+  }
   if (h.gpus.empty())
-    return {"GPUs", "none found", "Not needed: this version trains on CPUs only."};
-  return {"GPUs", fmt::format("{}", fmt::join(h.gpus, ", ")),
-          "They stay idle: this version trains on CPUs only."};
+    return {"GPUs", fmt::format("none found; {}", h.no_cuda), "Not needed: yoke trains on CPUs."};
+  return {"GPUs", fmt::format("{}; {}", fmt::join(h.gpus, ", "), h.no_cuda),
+          "They stay idle: yoke takes NVIDIA GPUs, with their driver, if it is built with CUDA."};
 }
 
 /// Of what the environment asks for; empty: nothing.
@@ -143,7 +162,19 @@ std::vector<Finding> Findings(const Hardware& h) {
   return all;
 }
 
+Table ToTable(const CudaDescription& gpu) {
+  return {{"device", gpu.device},
+          {"name", std::string(gpu.properties.name)},
+          {"memory", gpu.total},
+          {"free", gpu.free},
+          {"multiprocessors", gpu.properties.multiprocessors},
+          {"clock_hertz", gpu.properties.clock_hertz},
+          {"bytes_per_second", gpu.properties.bytes_per_second}};
+}
+
 Table ToTable(const Hardware& h) {
+  List cuda;
+  for (const CudaDescription& gpu : h.cuda) cuda.push_back(ToTable(gpu));
   List places, caches;
   for (const Place& place : h.threads.places) places.push_back(place.id);
   for (const CacheInfo& c : h.caches)
@@ -161,6 +192,8 @@ Table ToTable(const Hardware& h) {
                            {"limit", h.memory_limit},
                            {"nodes", h.memory_nodes}}},
           {"gpus", ListOf(h.gpus)},
+          {"cuda", cuda},
+          {"no_cuda", h.no_cuda},
           {"launchers", ListOf(h.launchers)},
           {"mpi", ListOf(MpiLibraries())}};
 }

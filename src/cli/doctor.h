@@ -8,6 +8,7 @@
 
 #include "base/topology.h"
 #include "cli/output.h"
+#include "tensor/cuda/cuda_device.h"
 
 namespace yoke {
 
@@ -22,7 +23,9 @@ struct Hardware {
   int64_t memory = 0;                  ///< Total bytes,
   int64_t memory_available = 0;        ///< bytes free or reclaimable,
   int64_t memory_limit = 0;            ///< bytes allowed by the cgroup; 0: no limit.
-  std::vector<std::string> gpus;       ///< Names reported by the driver.
+  std::vector<std::string> gpus;       ///< Names reported by the driver's files.
+  std::vector<CudaDescription> cuda;   ///< Those on which this program can train,
+  std::string no_cuda;                 ///< or why there is none.
   std::vector<std::string> launchers;  ///< Paths of programs that start MPI jobs.
 };
 

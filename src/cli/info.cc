@@ -20,6 +20,8 @@
 #include "model/onnx/onnx.h"
 #include "model/working_memory.h"
 #include "plan/convolutions.h"
+#include "tensor/cuda/cuda_device.h"
+#include "tensor/devices.h"
 #include "train/job/parts.h"
 #include "train/number_format.h"
 #include "train/record/machine.h"
@@ -97,6 +99,26 @@ Table ToTable(const LayerInfo& layer, const std::string& kernel) {
           {"explanation", layer.explanation}};
 }
 
+/// What a device with a memory of its own needs at most: with all of the batch.
+struct DeviceNeed {
+  std::string device;
+  int64_t bytes = 0;
+  int64_t free = -1;  ///< Of a GPU here; -1: not known.
+};
+
+std::vector<DeviceNeed> NeedsOf(const Job& job, const MemoryNeed& need) {
+  std::vector<DeviceNeed> needs;
+  for (const std::string& name :
+       DeviceNames(job.node.Strings("devices"), job.node.Where("devices")))
+    if (name != Cpu().name())
+      needs.push_back({.device = name, .bytes = need.Total() - need.program - need.tables});
+  for (const CudaDescription& gpu :
+       DescribeCudaDevices(needs.empty() ? nullptr : LinkedCudaDriver()))
+    for (DeviceNeed& each : needs)
+      if (each.device == gpu.device) each.free = gpu.free;
+  return needs;
+}
+
 /// The model to describe: of a job, a checkpoint or a file.
 struct Subject {
   std::string name;
@@ -114,7 +136,8 @@ class Description {
         batch_(BatchOf(subject.job)),
         plans_(MakePlans()),
         kernels_(plans_[0]->Kernels()),
-        need_(NeedOf(subject.job, subject.graph, plans_)) {
+        need_(NeedOf(subject.job, subject.graph, plans_)),
+        device_needs_(NeedsOf(subject.job, need_)) {
     kernels_.resize(layers_.size());
   }
 
@@ -131,6 +154,10 @@ class Description {
       if (!layer.explanation.empty())
         out.Text(fmt::format("{}: {}", layer.name, layer.explanation));
     for (const std::string& line : Totals()) out.Text(line);
+    for (const DeviceNeed& need : device_needs_)
+      out.Text(
+          fmt::format("{:<12}at most {}{}", need.device, Bytes(double(need.bytes)),
+                      need.free < 0 ? "" : fmt::format(", {} free", Bytes(double(need.free)))));
   }
 
  private:
@@ -204,6 +231,8 @@ class Description {
     List layers;
     for (size_t i = 0; i < layers_.size(); ++i)
       layers.emplace_back(yoke::ToTable(layers_[i], kernels_[i]));
+    Table on_devices;
+    for (const DeviceNeed& need : device_needs_) on_devices.emplace_back(need.device, need.bytes);
     return {{"name", subject_.name},
             {"input", ListOf(subject_.data.input.axes())},
             {"outputs", subject_.data.outputs},
@@ -218,6 +247,7 @@ class Description {
                              {"activations_unshared", need_.unshared},
                              {"program_and_data", need_.program},
                              {"total", need_.Total()}}},
+            {"device_memory", std::move(on_devices)},
             {"layers", std::move(layers)}};
   }
 
@@ -227,6 +257,7 @@ class Description {
   std::vector<std::unique_ptr<GraphPlan>> plans_;
   std::vector<std::string> kernels_;
   MemoryNeed need_;
+  std::vector<DeviceNeed> device_needs_;
 };
 
 void PrintTuned(const std::vector<TunedLayer>& layers, Output& out) {

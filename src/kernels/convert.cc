@@ -75,10 +75,9 @@ struct ConvertLoop {
 };
 }  // namespace
 
-const KernelList<ConvertCall, NoShape> operation::kConvert("convert",
-                                                           {.backward = false,
-                                                            .others = "between types and layouts"},
-                                                           {{"loops", LoopsOf<ConvertLoop>}});
+const KernelList<ConvertCall, NoShape> operation::kConvert(
+    "convert", {.backward = false, .others = "between types and layouts"},
+    {{"cuda", "cuda", cuda::Make}, {"loops", LoopsOf<ConvertLoop>}});
 
 std::unique_ptr<ConvertKernel> MakeConvert(const Target& target) {
   return operation::kConvert.Make({}, target);

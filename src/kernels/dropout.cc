@@ -53,9 +53,8 @@ struct DropoutLoop {
 
 }  // namespace
 
-const KernelList<DropoutCall, DropoutShape> operation::kDropout("dropout", {},
-                                                                {{"loops",
-                                                                  TypedLoopsOf<DropoutLoop>}});
+const KernelList<DropoutCall, DropoutShape> operation::kDropout(
+    "dropout", {}, {{"cuda", "cuda", cuda::Make}, {"loops", TypedLoopsOf<DropoutLoop>}});
 
 std::unique_ptr<DropoutKernel> MakeDropout(const DropoutShape& shape, const Target& target) {
   return operation::kDropout.Make(shape, target);

@@ -2,8 +2,11 @@
 // caller's kernel threads.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <cstring>
 #include <memory>
+#include <type_traits>
 
 #include "kernels/makers.h"
 #include "tensor/tensor.h"
@@ -68,11 +71,30 @@ struct ElementwiseLoop {
   }
 };
 
+/// A function by its name, with the numbers that it has, in their order.
+struct NamedFunction {
+  const char* name;
+  std::array<float, 2> numbers = {};
+};
+
+template <typename Function>
+std::unique_ptr<ElementwiseKernel> ElementwiseOnCuda(const Function& function,
+                                                     const Target& target) {
+  NamedFunction named = {.name = Function::kName};
+  if constexpr (!std::is_empty_v<Function>) {
+    static_assert(sizeof(Function) <= sizeof named.numbers);
+    std::memcpy(named.numbers.data(), &function, sizeof function);
+  }
+  return cuda::Make<ElementwiseCall>(named, target);
+}
+
 /// `Function` has a `kName`, `float Value(float x) const` and its derivative `float Slope(float x)
 /// const`.
 template <typename Function>
 inline constexpr KernelList<ElementwiseCall, Function> kElementwise(
-    Function::kName, {}, {{"loops", LoopsOf<ElementwiseLoop<Function>, Function>}});
+    Function::kName, {},
+    {{"cuda", "cuda", ElementwiseOnCuda<Function>},
+     {"loops", LoopsOf<ElementwiseLoop<Function>, Function>}});
 
 template <typename Function>
 std::unique_ptr<ElementwiseKernel> MakeElementwise(const Function& function,

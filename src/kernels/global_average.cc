@@ -82,7 +82,7 @@ struct GlobalAverageLoop {
 }  // namespace
 
 const KernelList<GlobalAverageCall, NoShape> operation::kGlobalAverage(
-    "global average", {}, {{"loops", LoopsOf<GlobalAverageLoop>}});
+    "global average", {}, {{"cuda", "cuda", cuda::Make}, {"loops", LoopsOf<GlobalAverageLoop>}});
 
 std::unique_ptr<GlobalAverageKernel> MakeGlobalAverage(const Target& target) {
   return operation::kGlobalAverage.Make({}, target);

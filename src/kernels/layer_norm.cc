@@ -109,7 +109,7 @@ struct LayerNormLoop {
 }  // namespace
 
 const KernelList<LayerNormCall, LayerNormShape> operation::kLayerNorm(
-    "layer norm", {}, {{"loops", TypedLoopsOf<LayerNormLoop>}});
+    "layer norm", {}, {{"cuda", "cuda", cuda::Make}, {"loops", TypedLoopsOf<LayerNormLoop>}});
 
 std::unique_ptr<LayerNormKernel> MakeLayerNorm(const LayerNormShape& shape, const Target& target) {
   return operation::kLayerNorm.Make(shape, target);

@@ -62,34 +62,49 @@ std::vector<const OperationEntry*> operations() {
 }
 
 namespace operation {
-const KernelList<ActivationCall, ActivationShape> kActivation(
-    "activation", {.others = "relu, sigmoid, tanh"},
-    {{"vector loops", cpu::Activations}, {"reference", reference::Activations}});
+const KernelList<ActivationCall, ActivationShape> kActivation("activation",
+                                                              {.others = "relu, sigmoid, tanh"},
+                                                              {{"cuda", "cuda", cuda::Make},
+                                                               {"vector loops", cpu::Activations},
+                                                               {"reference",
+                                                                reference::Activations}});
 const KernelList<ActiveRowsCall, ActiveRowsShape> kActiveRows(
     "active rows", {.others = "bias, relu"},
     {{"vector loops", cpu::ActiveRows}, {"reference", reference::ActiveRows}});
 const KernelList<BatchNormCall, BatchNormShape> kBatchNorm(
     "batch norm", {.others = "training, evaluation, add, relu"},
-    {{"vector loops", cpu::BatchNorm}, {"reference", reference::BatchNorm}});
+    {{"cuda", "cuda", cuda::Make},
+     {"vector loops", cpu::BatchNorm},
+     {"reference", reference::BatchNorm}});
 const KernelList<CrossEntropyCall, CrossEntropyShape> kCrossEntropy(
     "cross entropy", {.bf16 = false, .others = "softmax, sigmoid"},
-    {{"vector loops", cpu::CrossEntropies}, {"reference", reference::CrossEntropies}});
+    {{"cuda", "cuda", cuda::Make},
+     {"vector loops", cpu::CrossEntropies},
+     {"reference", reference::CrossEntropies}});
 const KernelList<LinearCall, LinearShape> kLinear("linear", {.others = "bias, relu, adds"},
-                                                  {{"vector rows", cpu::LinearOfFew},
+                                                  {{"cublaslt", "cuda", cuda::Make},
+                                                   {"vector rows", cpu::LinearOfFew},
                                                    {"onednn", cpu::Linear},
                                                    {"reference", reference::Linear}});
 const KernelList<LocalResponseNormCall, LocalResponseNormShape> kLocalResponseNorm(
     "local response norm", {},
-    {{"blocks of channels", cpu::LocalResponseNorm}, {"reference", reference::LocalResponseNorm}});
+    {{"cuda", "cuda", cuda::Make},
+     {"blocks of channels", cpu::LocalResponseNorm},
+     {"reference", reference::LocalResponseNorm}});
 const KernelList<PoolingCall, PoolingShape> kPooling("pooling", {.others = "maximum, average"},
-                                                     {{"vector loops", cpu::Pool},
+                                                     {{"cuda", "cuda", cuda::Make},
+                                                      {"vector loops", cpu::Pool},
                                                       {"reference", reference::Pool}});
 const KernelList<SparseLinearCall, SparseLinearShape> kSparseLinear(
     "sparse linear", {.others = "bias, relu"},
-    {{"vector loops", cpu::SparseLinear}, {"reference", reference::SparseLinear}});
+    {{"cuda", "cuda", cuda::Make},
+     {"vector loops", cpu::SparseLinear},
+     {"reference", reference::SparseLinear}});
 const KernelList<TopScoresCall, TopScoresShape> kTopScores(
     "top scores", {.backward = false, .others = "sum of exp, sum of softplus"},
-    {{"onednn by blocks", cpu::TopScores}, {"reference", reference::TopScores}});
+    {{"cublaslt by blocks", "cuda", cuda::Make},
+     {"onednn by blocks", cpu::TopScores},
+     {"reference", reference::TopScores}});
 }  // namespace operation
 
 #define YOKE_MAKER(Name)                                                                     \

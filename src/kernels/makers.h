@@ -48,6 +48,13 @@ struct Maker {
   Layout (*layout)(const Shape&) = nullptr;
 };
 
+namespace cuda {
+/// Makes the kernel of a call on a device cuda:N (kernels/cuda). Null: it declines, as without CUDA
+/// all do.
+template <typename Call, typename Shape>
+std::unique_ptr<Kernel<Call>> Make(const Shape& shape, const Target& target);
+}  // namespace cuda
+
 /// What a device must compute of an operation besides f32 forward.
 struct Forms {
   bool backward = true;

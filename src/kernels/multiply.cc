@@ -119,7 +119,8 @@ struct MultiplyLoop {
 }  // namespace
 
 const KernelList<MultiplyCall, NoShape> operation::kMultiply("multiply", {},
-                                                             {{"loops", LoopsOf<MultiplyLoop>}});
+                                                             {{"cuda", "cuda", cuda::Make},
+                                                              {"loops", LoopsOf<MultiplyLoop>}});
 
 std::unique_ptr<MultiplyKernel> MakeMultiply(const Target& target) {
   return operation::kMultiply.Make({}, target);

@@ -152,7 +152,7 @@ template void NormalizeExample(const float*, const Shape&, const ChannelScales&,
 
 const KernelList<NormalizeCall, NoShape> operation::kNormalize(
     "normalize", {.backward = false, .bf16 = false, .others = "bytes, image crops"},
-    {{"loops", LoopsOf<NormalizeLoop>}});
+    {{"cuda", "cuda", cuda::Make}, {"loops", LoopsOf<NormalizeLoop>}});
 
 std::unique_ptr<Kernel<NormalizeCall>> MakeNormalize(const Target& target) {
   return operation::kNormalize.Make({}, target);

@@ -98,9 +98,12 @@ struct ShuffleLoop {
 
 }  // namespace
 
-const KernelList<PadCall, PadShape> operation::kPad("pad", {}, {{"loops", LoopsOf<PadLoop>}});
+const KernelList<PadCall, PadShape> operation::kPad("pad", {},
+                                                    {{"cuda", "cuda", cuda::Make},
+                                                     {"loops", LoopsOf<PadLoop>}});
 const KernelList<ShuffleCall, ShuffleShape> operation::kShuffle("shuffle", {},
-                                                                {{"loops", LoopsOf<ShuffleLoop>}});
+                                                                {{"cuda", "cuda", cuda::Make},
+                                                                 {"loops", LoopsOf<ShuffleLoop>}});
 
 std::unique_ptr<PadKernel> MakePad(const PadShape& shape, const Target& target) {
   return operation::kPad.Make(shape, target);

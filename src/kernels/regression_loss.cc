@@ -65,7 +65,7 @@ struct RegressionLossLoop {
 
 const KernelList<RegressionLossCall, RegressionLossShape> operation::kRegressionLoss(
     "regression loss", {.bf16 = false, .others = "squared, absolute, huber, quantile"},
-    {{"loops", LoopsOf<RegressionLossLoop>}});
+    {{"cuda", "cuda", cuda::Make}, {"loops", LoopsOf<RegressionLossLoop>}});
 
 std::unique_ptr<Kernel<RegressionLossCall>> MakeRegressionLoss(const RegressionLossShape& shape,
                                                                const Target& target) {

@@ -47,9 +47,8 @@ struct ShortcutLoop {
 
 }  // namespace
 
-const KernelList<ShortcutCall, ShortcutShape> operation::kShortcut("shortcut", {},
-                                                                   {{"loops",
-                                                                     TypedLoopsOf<ShortcutLoop>}});
+const KernelList<ShortcutCall, ShortcutShape> operation::kShortcut(
+    "shortcut", {}, {{"cuda", "cuda", cuda::Make}, {"loops", TypedLoopsOf<ShortcutLoop>}});
 
 std::unique_ptr<ShortcutKernel> MakeShortcut(const ShortcutShape& shape, const Target& target) {
   return operation::kShortcut.Make(shape, target);

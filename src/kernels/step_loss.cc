@@ -26,7 +26,8 @@ bool IsPossibleLoss(double loss) { return std::isfinite(loss) && loss > -kRoundi
 
 const KernelList<StepLossCall, NoShape> operation::kStepLoss("step loss",
                                                              {.backward = false, .bf16 = false},
-                                                             {{"loops", LoopsOf<StepLossLoop>}});
+                                                             {{"cuda", "cuda", cuda::Make},
+                                                              {"loops", LoopsOf<StepLossLoop>}});
 
 std::unique_ptr<Kernel<StepLossCall>> MakeStepLoss(const Target& target) {
   return operation::kStepLoss.Make({}, target);

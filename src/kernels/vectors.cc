@@ -256,7 +256,7 @@ const KernelList<VectorCall, NoShape> operation::kVectors(
      .bf16 = false,
      .others = "fill, scale, divide, add, add_scaled, subtract, add_difference, scaled_difference, "
                "move_towards, move_towards_all, square_sum, add_square_sum, first_non_finite"},
-    {{"loops", LoopsOf<VectorLoop>}});
+    {{"cuda", "cuda", cuda::Make}, {"loops", LoopsOf<VectorLoop>}});
 
 std::unique_ptr<Kernel<VectorCall>> MakeVectors(const Target& target) {
   return operation::kVectors.Make({}, target);

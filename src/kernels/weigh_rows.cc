@@ -21,7 +21,8 @@ struct WeighRowsLoop {
 
 const KernelList<WeighRowsCall, NoShape> operation::kWeighRows("weigh rows",
                                                                {.backward = false, .bf16 = false},
-                                                               {{"loops", LoopsOf<WeighRowsLoop>}});
+                                                               {{"cuda", "cuda", cuda::Make},
+                                                                {"loops", LoopsOf<WeighRowsLoop>}});
 
 std::unique_ptr<Kernel<WeighRowsCall>> MakeWeighRows(const Target& target) {
   return operation::kWeighRows.Make({}, target);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "base/check.h"
@@ -15,6 +16,8 @@
 #include "kernels/makers.h"
 #include "kernels/vectors.h"
 #include "optim/bf16_update.h"
+#include "optim/captured_update.h"
+#include "tensor/captured_work.h"
 
 namespace yoke {
 namespace {
@@ -27,12 +30,23 @@ UpdateSpan RowOf(UpdateSpan span, int64_t row) {
   return span;
 }
 
+/// Elements [begin, end).
+UpdateSpan PartOf(UpdateSpan span, int64_t begin, int64_t end) {
+  span.values += begin;
+  span.gradient += begin;
+  for (float*& state : span.state)
+    if (state) state += begin;
+  span.count = end - begin;
+  return span;
+}
+
 /// A rule's loop over a run, or over touched rows.
 struct UpdateLoop {
   using Call = UpdateCall;
   const UpdateRule* rule;
   void Forward(const Call& call) const {
     if (call.scalars->stop != 0) return;
+    if (call.parts) return UpdateParts(call);
     UpdateStep step = call.settings.Of(call.scalars->step);
     if (!call.ids) return rule->Update(call.span, step);
     for (int64_t r = 0; r < call.rows; ++r) {
@@ -40,6 +54,16 @@ struct UpdateLoop {
       row.gradient += r * row.count;
       step.step = ++call.steps[call.ids[r]];
       rule->Update(row, step);
+    }
+  }
+
+ private:
+  void UpdateParts(const Call& call) const {
+    for (const UpdatePart& part : std::span(call.parts, static_cast<size_t>(call.part_count))) {
+      const int64_t begin = std::max(part.begin - call.first, int64_t{0});
+      const int64_t end = std::min(part.end - call.first, call.span.count);
+      if (begin < end)
+        rule->Update(PartOf(call.span, begin, end), part.settings.Of(call.scalars->step));
     }
   }
 };
@@ -160,7 +184,8 @@ struct StartLoop {
 
 const KernelList<UpdateStart, NoShape> kUpdateStart("update start",
                                                     {.backward = false, .bf16 = false},
-                                                    {{"loops", LoopsOf<StartLoop>}});
+                                                    {{"cuda", "cuda", cuda::Make},
+                                                     {"loops", LoopsOf<StartLoop>}});
 
 /// Enqueues the sum of the squares of all gradients.
 void SumSquares(const ParamStore& params, const ApplyRequest& request) {
@@ -190,19 +215,7 @@ void UpdateRowsOnDevice(const Slice& slice, int index, const UpdateSpan& first,
   request.state.update()->Forward(call);
 }
 
-/// Elements [begin, end) of dense slices that lie side by side and are updated alike.
-struct AlikeSlices {
-  int64_t begin = 0, end = 0;
-  SliceSettings settings = {};
-
-  bool Join(const SliceSettings& of, int64_t offset, int64_t count) {
-    if (offset != end || of.rate != settings.rate || of.decay != settings.decay) return false;
-    end += count;
-    return true;
-  }
-};
-
-/// On a device: a call for all dense slices that are updated alike, and for each with rows.
+/// On a device: one call for all dense slices, and one for each row-sparse slice.
 void ApplyOnDevice(ParamStore& params, const ApplyRequest& request, const UpdateStep& step) {
   const ParamLayout& layout = params.layout();
   UpdateScalars* const scalars = request.state.on_device();
@@ -211,27 +224,20 @@ void ApplyOnDevice(ParamStore& params, const ApplyRequest& request, const Update
   request.state.start()->Forward(
       {.scalars = scalars, .step = step, .clip_norm = clips ? request.clip_norm : 0});
   const Addresses addresses(params, request);
-  AlikeSlices alike;
-  const auto update_alike = [&] {
-    if (alike.end > alike.begin)
-      request.state.update()->Forward(
-          {.span = addresses.DenseAt(alike.begin, alike.end - alike.begin),
-           .scalars = scalars,
-           .settings = alike.settings});
-  };
+  const auto [begin, end] = DenseElements(layout, request.slices);
+  const Array<const UpdatePart> parts = request.state.parts();
+  if (begin < end && (parts.count > 0 || request.state.UpdatesAlike()))
+    request.state.update()->Forward({.span = addresses.DenseAt(begin, end - begin),
+                                     .scalars = scalars,
+                                     .parts = parts.data,
+                                     .part_count = parts.count,
+                                     .first = begin});
   for (size_t i = 0; i < layout.slices().size(); ++i) {
     const Slice& slice = layout.slices()[i];
-    const SliceSettings settings = request.state.Of(i);
-    if (!request.slices.Has(i) || settings.frozen()) continue;
-    if (slice.kind == SliceKind::kRowSparse)
+    if (slice.kind == SliceKind::kRowSparse && request.slices.Has(i) &&
+        !request.state.Of(i).frozen())
       UpdateRowsOnDevice(slice, static_cast<int>(i), addresses.At(slice.offset, 0), request);
-    if (slice.kind != SliceKind::kDense) continue;
-    const int64_t extent = layout.Extent(slice);
-    if (alike.Join(settings, slice.offset, extent)) continue;
-    update_alike();
-    alike = {.begin = slice.offset, .end = slice.offset + extent, .settings = settings};
   }
-  update_alike();
 }
 
 /// Calls fetch(id) for each touched row some rows before update(id, its gradient, its step). Rows
@@ -365,10 +371,16 @@ const std::vector<RuleEntry>& rules() {
 
 const OperationEntry& UpdateStartOperation() { return kUpdateStart; }
 
+namespace {
+using Rule = const UpdateRule*;
+std::unique_ptr<Kernel<UpdateCall>> OnCuda(const Rule& rule, const Target& target) {
+  return cuda::Make<UpdateCall>(rule->Constants(), target);
+}
+}  // namespace
+
 std::unique_ptr<Kernel<UpdateCall>> UpdateRule::MakeKernel(const Target& target) const {
-  using Rule = const UpdateRule*;
   return KernelList<UpdateCall, Rule>(name(), {.backward = false, .bf16 = false},
-                                      {{"loops", LoopsOf<UpdateLoop>}})
+                                      {{"cuda", "cuda", OnCuda}, {"loops", LoopsOf<UpdateLoop>}})
       .Make(this, target);
 }
 
@@ -391,6 +403,27 @@ RuleState::RuleState(const ParamLayout& layout, const UpdateRule& rule, Device& 
   const Target target = {.device = &device, .stream = stream ? stream : &device.stream()};
   start_ = kUpdateStart.Make({}, target);
   update_ = rule.MakeKernel(target);
+  if (rule.Scalars() > 0 || !dynamic_cast<CapturingStream*>(target.stream)) return;
+  UpdateKernels seen = Seen({.start = std::move(start_), .update = std::move(update_)});
+  start_ = std::move(seen.start);
+  update_ = std::move(seen.update);
+}
+
+void RuleState::SetSlices(const ParamLayout& layout, std::vector<SliceSettings> settings) {
+  settings_ = std::move(settings);
+  if (!on_device()) return;
+  std::vector<UpdatePart> parts;
+  for (size_t i = 0; i < layout.slices().size(); ++i) {
+    const Slice& slice = layout.slices()[i];
+    if (slice.kind != SliceKind::kDense || Of(i).frozen()) continue;
+    const int64_t end = slice.offset + layout.Extent(slice);
+    if (!parts.empty() && parts.back().end == slice.offset && parts.back().settings == Of(i))
+      parts.back().end = end;
+    else
+      parts.push_back({slice.offset, end, Of(i)});
+  }
+  parts_ = Buffer(on_device_.device(), static_cast<int64_t>(parts.size() * sizeof(UpdatePart)));
+  if (!parts.empty()) Copy(AllOf<UpdatePart>(parts_), OnHost(std::span<const UpdatePart>(parts)));
 }
 
 int64_t RuleState::bytes() const {

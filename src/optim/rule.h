@@ -14,46 +14,11 @@
 #include "base/cost.h"
 #include "base/options.h"
 #include "kernels/kernel.h"
+#include "kernels/update.h"
 #include "optim/rounding.h"
 #include "params/store.h"
 
 namespace yoke {
-
-inline constexpr int kMaxStateArrays = 2;
-
-/// A contiguous run of elements to update, with the matching state arrays.
-struct UpdateSpan {
-  float* values = nullptr;
-  const float* gradient = nullptr;
-  std::array<float*, kMaxStateArrays> state = {};
-  int64_t count = 0;
-  bool rounded = false;  ///< Values and state are rounded to bf16 after each update.
-};
-
-/// Settings of one step.
-struct UpdateStep {
-  double learning_rate = 0;
-  int64_t step = 1;  ///< 1 for the first update of these elements; each row counts its own.
-  double gradient_scale = 1;  ///< Factor applied to gradients first (clipping).
-  double momentum = 0;        ///< Set by Tune, for rules that tune it.
-  /// The rate of decoupled decay, if it is not the learning rate.
-  std::optional<double> decay_rate = {};
-  double decay = 1;  ///< Factor on the rule's weight decay.
-};
-
-/// How the updates of one parameter differ from the job's.
-struct SliceSettings {
-  double rate = 1;   ///< Factor on the learning rate; 0: frozen, neither value nor state changes.
-  double decay = 1;  ///< Factor on the rule's weight decay.
-
-  bool frozen() const { return rate == 0; }
-  UpdateStep Of(UpdateStep step) const {
-    step.learning_rate *= rate;
-    if (step.decay_rate) *step.decay_rate *= rate;
-    step.decay *= decay;
-    return step;
-  }
-};
 
 /// A whole update, as a rule that tunes itself sees it before it is made.
 struct UpdateFacts {
@@ -64,50 +29,8 @@ struct UpdateFacts {
   std::optional<double> total_momentum = {};
 };
 
-/// Sums of squares, as far as an update needs them.
-struct UpdateSquares {
-  double gradient = 0;  ///< Of all gradients, not scaled.
-  double state = 0;     ///< As UpdateFacts::state_square.
-};
-
-/// What kernels of an update read on a device: no launch but UpdateStart's differs from step to
-/// step.
-struct UpdateScalars {
-  double stop = 0;        ///< Not 0: nothing changes any more.
-  UpdateSquares squares;  ///< If gradients are clipped, or the rule tunes itself.
-  UpdateStep step;
-};
-
-/// Sets scalars->step, clipped by squares.gradient to `clip_norm` (0: not).
-struct UpdateStart {
-  UpdateScalars* scalars = nullptr;
-  UpdateStep step;
-  double clip_norm = 0;
-
-  template <typename Reach>
-  void Addresses(const Reach& reach) {
-    reach(scalars);
-  }
-};
-
 class OperationEntry;
 const OperationEntry& UpdateStartOperation();
-
-/// One run, or touched rows, as a device's kernel gets it.
-struct UpdateCall {
-  UpdateSpan span;  ///< With `ids`: of row 0, with the gradients of all rows [rows, span.count].
-  const UpdateScalars* scalars = nullptr;
-  SliceSettings settings = {};
-  int64_t rows = 0;
-  const int32_t* ids = nullptr;  ///< [rows]: each once. Null: a run.
-  int32_t* steps = nullptr;      ///< Of each row of the slice; those of touched rows go on by 1.
-
-  template <typename Reach>
-  void Addresses(const Reach& reach) {
-    reach(span.values, span.gradient, scalars, ids, steps);
-    for (float*& state : span.state) reach(state);
-  }
-};
 
 /// An optimizer's update rule. Stateless: arrays and scalars belong to the caller (RuleState).
 class UpdateRule {
@@ -128,6 +51,8 @@ class UpdateRule {
   /// Updates a run in one pass over memory, in the calling thread. Apply divides a model among
   /// threads.
   virtual void Update(const UpdateSpan& span, const UpdateStep& step) const = 0;
+  /// What a device's own kernel computes instead.
+  virtual RuleConstants Constants() const { return {}; }
   /// The same for a target; it must not outlive the rule. Throws Error for a device that this rule
   /// does not take.
   virtual std::unique_ptr<Kernel<UpdateCall>> MakeKernel(const Target& target) const;
@@ -174,7 +99,7 @@ class RuleState {
   std::span<float> all_scalars() { return scalars_; }
   std::span<const float> all_scalars() const { return scalars_; }
   /// By slice of the layout, where not all are updated alike. Call it before the first update.
-  void SetSlices(std::vector<SliceSettings> settings) { settings_ = std::move(settings); }
+  void SetSlices(const ParamLayout& layout, std::vector<SliceSettings> settings);
   bool UpdatesAlike() const { return settings_.empty(); }
   SliceSettings Of(size_t slice) const {
     return settings_.empty() ? SliceSettings() : settings_[slice];
@@ -185,6 +110,8 @@ class RuleState {
   UpdateScalars* on_device() const { return on_device_.As<UpdateScalars>(); }
   Kernel<UpdateStart>* start() const { return start_.get(); }
   Kernel<UpdateCall>* update() const { return update_.get(); }
+  /// On a device, where not all slices are updated alike: the dense ones that are not frozen.
+  Array<const UpdatePart> parts() const { return AllOf<const UpdatePart>(parts_); }
   /// Memory in which the host reads them.
   HostCopy& scalars_copy() { return scalars_copy_; }
   int64_t bytes() const;  ///< Size of arrays, scalars and step counts.
@@ -197,7 +124,7 @@ class RuleState {
   std::vector<Buffer> arrays_;
   std::vector<float> scalars_;
   std::vector<Buffer> row_steps_;
-  Buffer on_device_;
+  Buffer on_device_, parts_;
   HostCopy scalars_copy_;
   std::unique_ptr<Kernel<UpdateStart>> start_;
   std::unique_ptr<Kernel<UpdateCall>> update_;

@@ -12,6 +12,7 @@
 #include "model/layer_counts.h"
 #include "model/output_search.h"
 #include "node/plans.h"
+#include "optim/captured_update.h"
 #include "strategy/statistics.h"
 #include "tensor/counting.h"
 #include "train/checkpoint/fit.h"
@@ -59,7 +60,7 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
   HostCopies copies;
   CopyFileWeights(job.model(), TaskOf(data), layout(), copies.Of(params_.values()).data());
   copies.Write();
-  state_.SetSlices(SliceSettingsOf(job, layout()));
+  state_.SetSlices(layout(), SliceSettingsOf(job, layout()));
   executor_ = MakeExecutor(WorkOf(graph_));
   head_ = OfferHead(WorkOf(graph_));
   const StrategyContext context = {.world = setting.world.Duplicate(),
@@ -78,6 +79,9 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       "executor single or split",
       job.cluster.Where("strategy"), entry_.name, job.node.String("executor"));
   strategy_ = entry_.make(job.cluster, context);
+  // A strategy that only applies the rule; clipped gradients and averages come after the pass.
+  if (CapturedUpdate* const update = CapturedUpdateOf(state_); update && entry_.name == "none")
+    update->Allow();
   if (InVirtualTime(world_) && !executor_->in_place())
     WorkInVirtualTime(data, setting.steps_per_epoch * BatchOf(job), *setting.shared);
   work_.ready = [this](int slice) {

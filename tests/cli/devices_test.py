@@ -224,8 +224,21 @@ class DevicesTest(ProgramTest):
         self.assertEqual(result.code, 2, result.error)
         return result.error
 
+    def test_a_gpu_that_is_not_there_is_one_sentence(self):
+        why = self.good("doctor", "--json").events()[0]["no_cuda"]
+        if why:
+            self.assertEqual(self.refused("--devices", "cuda:0"), f"yoke: there is no device cuda:0: {why}\n")
+        else:
+            self.assertIn("there is no device cuda:99: this machine has ", self.refused("--devices", "cuda:99"))
+
+    def test_info_says_what_a_device_needs(self):
+        [info] = self.good("info", self.job(), "--set", "node.devices=emulated:0", "--json").events()
+        memory = info["memory"]
+        self.assertEqual(info["device_memory"], {"emulated:0": memory["total"] - memory["program_and_data"] - memory["tables"]})
+        self.assertIn("emulated:0  at most ", self.good("info", self.job(), "--set", "node.devices=emulated:0").out)
+
     def test_refusals(self):
-        self.assertIn("there is no device 'gpu': expected all, cpu, emulated:0 or strict:0", self.refused("--set", "node.devices=gpu"))
+        self.assertIn("there is no device 'gpu': expected all, cpu, cuda:0, emulated:0 or strict:0", self.refused("--set", "node.devices=gpu"))
         self.assertIn("executor single takes one device, not 2", self.refused("--set", 'node.devices=["cpu", "emulated:0"]'))
         self.assertIn("executor hogwild computes on the CPU only", self.refused("--set", "node.devices=emulated:0", "--executor", "hogwild"))
         result = self.yoke("train", self.hashed(), "--set", "node.devices=emulated:0")

@@ -43,6 +43,17 @@ class DoctorTest(ProgramTest):
         self.assertEqual((refused.code, refused.out), (2, ""))
         self.assertEqual(refused.error, "yoke: the environment variable YOKE_HUGE_PAGES is 'foo', expected on or off\n")
 
+    def test_says_which_gpus_there_are_or_why_there_is_none(self):
+        [found] = self.good("doctor", "--json").events()
+        [finding] = [each for each in found["findings"] if each["topic"] == "GPUs"]
+        if found["cuda"]:
+            self.assertEqual(found["no_cuda"], "")
+            self.assertIn("cuda:0", finding["found"])
+            self.assertGreater(found["cuda"][0]["memory"], found["cuda"][0]["free"])
+        else:
+            self.assertRegex(found["no_cuda"], r"^(not built with CUDA|built with CUDA, no (driver|GPU) here( \(.*\))?)$")
+            self.assertTrue(finding["found"].endswith(found["no_cuda"]), finding)
+
     def test_mistakes(self):
         for words, part in [(["--replicas", 2], "needs --network"), (["--network", "--timeout", 0], "above 0"),
                             (["--network", "--timeout", "inf"], "at most 1000000, got inf"), (["--network", "--timeout", "1e400"], "at most 1000000"),

@@ -1,4 +1,5 @@
-// Devices: memory, order of work, speed; one body for all kinds (cpu, emulated, strict).
+// Devices: memory, order of work, speed; one body for all kinds (cpu, cuda, emulated, strict), and
+// for cuda on a mock driver.
 #include "tensor/device.h"
 
 #include <gtest/gtest.h>
@@ -22,8 +23,10 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "tensor/batch_arrays.h"
+#include "tensor/cuda/cuda_device.h"
 #include "tensor/devices.h"
 #include "tensor/emulated.h"
+#include "tensor/support/mock_cuda.h"
 
 namespace yoke::devices_conformance_test {
 
@@ -208,9 +211,15 @@ TEST_P(DeviceTest, OneStreamAwaitsAnother) {
   writer->Wait();
 }
 
-/// The kinds that this machine has.
+std::shared_ptr<Device> MockGpu(int number, const DeviceSettings& /*settings*/) {
+  static const MockCuda mock;
+  return NewCudaDevice(number, mock.driver());
+}
+
+/// The kinds that this machine has, and a mock.
 std::vector<DeviceEntry> Present() {
   std::vector<DeviceEntry> present = device_kinds();
+  present.push_back({.name = "mock_cuda", .count = [] { return 1; }, .make = MockGpu});
   std::erase_if(present, [](const DeviceEntry& kind) { return kind.count() == 0; });
   return present;
 }
@@ -376,13 +385,13 @@ TEST(Devices, AreFoundByName) {
   ASSERT_EQ(devices.all().size(), 3U);
   EXPECT_EQ(devices.all()[0], &Cpu());
   EXPECT_EQ(devices.all()[2]->name(), "emulated:12");
-  EXPECT_EQ(Devices({"all"}, "").all(), std::vector<Device*>{&Cpu()});
+  EXPECT_EQ(Devices({"all"}, "").all()[0], &Cpu());
 }
 
 TEST(Devices, AreRefusedInASentence) {
   EXPECT_EQ(Refusal({"gpu"}),
-            "job.toml:3: node.devices: there is no device 'gpu': expected all, cpu, emulated:0 or "
-            "strict:0");
+            "job.toml:3: node.devices: there is no device 'gpu': expected all, cpu, cuda:0, "
+            "emulated:0 or strict:0");
   for (const char* name : {"emulated:", "emulated:-1", "emulated:1x", "emulated:00", "emulated"})
     EXPECT_NE(Refusal({name}), "") << name;
   EXPECT_NE(Refusal({"cpu", "cpu"}), "");

@@ -70,7 +70,9 @@ std::unique_ptr<ConvolutionKernel> WithLoweredGradients(const ConvolutionShape& 
 
 const KernelList<ConvolutionCall, ConvolutionShape> operation::kConvolution(
     "convolution", {.others = "bias, relu, groups"},
-    {{"winograd", ByWinograd},
+    {{"cudnn", "cuda", cuda::Make,
+      [](const ConvolutionShape& /*shape*/) { return Layout::kChannelsLast; }},
+     {"winograd", ByWinograd},
      {"lowered", Lowered},
      {"lowered gradients", WithLoweredGradients},
      {"onednn", cpu::Convolution},

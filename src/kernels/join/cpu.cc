@@ -108,10 +108,10 @@ struct ConcatenateLoop {
 }  // namespace
 
 const KernelList<SumCall, SumShape> operation::kSum("sum", {.backward = false, .others = "relu"},
-                                                    {{"loops", LoopsOf<SumLoop>}});
-const KernelList<ConcatenateCall, NoShape> operation::kConcatenate("concatenate", {},
-                                                                   {{"loops",
-                                                                     LoopsOf<ConcatenateLoop>}});
+                                                    {{"cuda", "cuda", cuda::Make},
+                                                     {"loops", LoopsOf<SumLoop>}});
+const KernelList<ConcatenateCall, NoShape> operation::kConcatenate(
+    "concatenate", {}, {{"cuda", "cuda", cuda::Make}, {"loops", LoopsOf<ConcatenateLoop>}});
 
 std::unique_ptr<SumKernel> MakeSum(bool relu, const Target& target) {
   return operation::kSum.Make({relu}, target);

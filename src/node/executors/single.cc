@@ -7,10 +7,12 @@
 #include "base/check.h"
 #include "kernels/step_loss.h"
 #include "model/bf16_copy.h"
+#include "node/captured_pass.h"
 #include "node/chip_parts.h"
 #include "node/device_replica.h"
 #include "node/plans.h"
 #include "node/sent_batch.h"
+#include "optim/captured_update.h"
 
 namespace yoke::executor {
 namespace {
@@ -73,8 +75,7 @@ class SingleThere : public Executor {
     Pass& pass = passes_[next_];
     pass.Send(batch);
     pass.view = context_.arithmetic == DType::kBf16 ? bf16_.Refresh(params) : params;
-    GraphPlan& plan = Forward(pass, context_.stop);
-    plan.Backward(pass.batch, pass.view, step.ready);
+    Enqueue(pass, step);
     device().stream().Record(pass.end);
     next_ = (next_ + 1) % kUnderWay;
     ++under_way_;
@@ -98,9 +99,10 @@ class SingleThere : public Executor {
 
   /// A step under way.
   struct Pass : SentBatch {
-    using SentBatch::SentBatch;
+    Pass(Device& device, Stream& sending) : SentBatch(device, sending), captured(device.stream()) {}
     ParamView view;
     std::shared_ptr<Event> end;
+    CapturedPass captured;  ///< Of batches of the usual size, whose plan stays.
   };
 
   Device& device() const { return *context_.values_device; }
@@ -111,11 +113,43 @@ class SingleThere : public Executor {
     searched_ = true;
     non_finite_ = Forward(pass, nullptr).FirstNonFinite();
   }
-  GraphPlan& Forward(const Pass& pass, double* stop) {
+  GraphPlan& Prepare(const Pass& pass, double* stop) {
     GraphPlan& plan = plans_.For(pass.batch);
     plan.LeaveLossAt({.loss = &LossOf(pass), .stop = stop});
+    return plan;
+  }
+  GraphPlan& Forward(const Pass& pass, double* stop) {
+    GraphPlan& plan = Prepare(pass, stop);
     plan.Forward(pass.batch, pass.view);
     return plan;
+  }
+
+  /// Of several ranks the gradients' exchange goes on beside the pass, kernel by kernel.
+  bool IsCaptured(const Pass& pass) const {
+    return pass.captured.Captures() && context_.stop && pass.batch.size == context_.batch &&
+           HasFixedWork(pass.batch);
+  }
+  void Enqueue(Pass& pass, const ExecutorStep& step) {
+    GraphPlan& plan = Prepare(pass, context_.stop);
+    const auto enqueue = [&](const GradientReady& ready) {
+      plan.Forward(pass.batch, pass.view);
+      plan.Backward(pass.batch, pass.view, ready);
+    };
+    if (!IsCaptured(pass)) return enqueue(step.ready);
+    CapturedUpdate* const update = UpdateToCome();
+    if (update) update->Begin(step.learning_rate);
+    PassAddresses now = AddressesOf(pass, pass.view);
+    now.addresses.push_back(update);
+    pass.captured.Run(now, [&] {
+      enqueue({});
+      if (update) update->Enqueue();
+    });
+    AnnounceAll(*pass.view.layout, step.ready);
+  }
+  /// The update that becomes a part of the step; null: it follows.
+  CapturedUpdate* UpdateToCome() const {
+    CapturedUpdate* const update = context_.state ? CapturedUpdateOf(*context_.state) : nullptr;
+    return update && update->Ready() ? update : nullptr;
   }
 
   ExecutorContext context_;

@@ -123,6 +123,16 @@ class Adam : public UpdateRule {
 
   std::vector<std::string> StateNames() const override { return {"m", "v"}; }
 
+  RuleConstants Constants() const override {
+    return {.formula = UpdateFormula::kAdam,
+            .decay = settings_.coupled_decay,
+            .decoupled_decay = settings_.decoupled_decay,
+            .beta1 = settings_.beta1,
+            .beta2 = settings_.beta2,
+            .epsilon = settings_.epsilon,
+            .most = constants_.most};
+  }
+
   void Update(const UpdateSpan& span, const UpdateStep& step) const override {
     const AdamCorrection correction = CorrectionAt(step.step);
     if (avx512_) return UpdateAvx512(span, step, correction, constants_);

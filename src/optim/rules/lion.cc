@@ -35,6 +35,13 @@ class Lion : public UpdateRule {
     for (int64_t i = 0; i < span.count; ++i) span.values[i] -= distance * Sign(span.state[0][i]);
   }
 
+  RuleConstants Constants() const override {
+    return {.formula = UpdateFormula::kLion,
+            .decoupled_decay = decay_,
+            .beta1 = beta1_,
+            .beta2 = beta2_};
+  }
+
   void Update(const UpdateSpan& span, const UpdateStep& step) const override {
     float* __restrict w = span.values;
     float* __restrict m = span.state[0];

@@ -47,6 +47,16 @@ class Momentum : public UpdateRule {
     return {sums_steps_ ? "velocity" : "momentum"};
   }
 
+  RuleConstants Constants() const override {
+    return {.formula = UpdateFormula::kMomentum,
+            .decay = decay_,
+            .beta1 = momentum_,
+            .direct = direct_,
+            .along = along_,
+            .gain = gain_,
+            .sums_steps = sums_steps_};
+  }
+
   void Update(const UpdateSpan& span, const UpdateStep& step) const override {
     float* __restrict w = span.values;
     float* __restrict m = span.state[0];

@@ -33,6 +33,13 @@ class RootRule : public UpdateRule {
     return spread;
   }
 
+  RuleConstants Constants() const override {
+    return {.formula = Fades ? UpdateFormula::kRmsProp : UpdateFormula::kAdagrad,
+            .decay = decay_,
+            .beta2 = beta2_,
+            .epsilon = epsilon_};
+  }
+
   void Update(const UpdateSpan& span, const UpdateStep& step) const override {
     float* __restrict w = span.values;
     float* __restrict s = span.state[0];

@@ -14,6 +14,10 @@ class Sgd : public UpdateRule {
 
   std::vector<std::string> StateNames() const override { return {}; }
 
+  RuleConstants Constants() const override {
+    return {.formula = UpdateFormula::kSgd, .decay = decay_};
+  }
+
   void Update(const UpdateSpan& span, const UpdateStep& step) const override {
     float* __restrict w = span.values;
     const float* __restrict gradient = span.gradient;

@@ -30,6 +30,10 @@ class YellowFin : public UpdateRule {
     return tuned;
   }
 
+  RuleConstants Constants() const override {
+    return {.formula = UpdateFormula::kYellowFin, .decay = decay_, .beta1 = settings_.beta};
+  }
+
   void Update(const UpdateSpan& span, const UpdateStep& step) const override {
     float* __restrict w = span.values;
     float* __restrict mean = span.state[0];

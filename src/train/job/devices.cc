@@ -12,10 +12,6 @@
 
 namespace yoke {
 
-std::vector<std::string> NamesOfDevices(const Job& job) {
-  return DeviceNames(job.node.Strings("devices"), job.node.Where("devices"));
-}
-
 namespace {
 
 /// Whether a rank's executor takes several.
@@ -24,7 +20,33 @@ bool TakesSeveral(const Job& job) {
   return executor.supports({&Cpu(), &Cpu()}).empty();
 }
 
+/// Stands for a device with memory of its own, where no work is asked of it.
+class SomeDevice : public Device {
+ public:
+  const std::string& name() const override { return name_; }
+  void* Allocate(int64_t /*bytes*/) override { throw Error("it has no memory"); }
+  void Free(void* /*memory*/, int64_t /*bytes*/) override {}
+  std::unique_ptr<Stream> NewStream() override { throw Error("it has no streams"); }
+
+ private:
+  std::string name_ = "another device";
+};
+
+/// Whether its executor takes the CPU together with other devices.
+bool TakesOthers(const Job& job) {
+  SomeDevice other;
+  const ExecutorEntry& executor = FindEntry(executors(), "executor", job.node.String("executor"));
+  return executor.supports({&Cpu(), &other}).empty();
+}
+
 }  // namespace
+
+/// Of all devices others take the CPU, on which every model runs.
+std::vector<std::string> NamesOfDevices(const Job& job) {
+  const std::vector<std::string> asked = job.node.Strings("devices");
+  if (asked == std::vector<std::string>{"all"} && !TakesOthers(job)) return {Cpu().name()};
+  return DeviceNames(asked, job.node.Where("devices"));
+}
 
 DeviceSettings DeviceSettingsOf(const Job& job) {
   return {.emulated = {.copy_bytes_per_second = job.node.Float("emulated_bytes_per_second"),

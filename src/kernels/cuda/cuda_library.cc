@@ -1,0 +1,22 @@
+// CudaLibrary: by dlopen.
+#include "kernels/cuda/cuda_library.h"
+
+#include <dlfcn.h>
+
+#include "base/check.h"
+
+namespace yoke::cuda {
+
+CudaLibrary::CudaLibrary(std::initializer_list<const char*> names) : name_(*names.begin()) {
+  for (const char* const name : names)
+    if ((library_ = dlopen(name, RTLD_NOW | RTLD_LOCAL))) return;
+  throw UserError(fmt::format("devices cuda:N need {}, which is not installed here", name_));
+}
+
+void* CudaLibrary::Symbol(const char* name) const {
+  void* const symbol = dlsym(library_, name);
+  if (!symbol) throw UserError(fmt::format("{} here is too old: it has no {}", name_, name));
+  return symbol;
+}
+
+}  // namespace yoke::cuda

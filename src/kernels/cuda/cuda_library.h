@@ -1,0 +1,26 @@
+// CudaLibrary: a library of the toolkit, loaded when the first kernel needs it.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+
+namespace yoke::cuda {
+
+class CudaLibrary {
+ public:
+  /// By the first of these file names that the loader finds. Throws Error where there is none.
+  explicit CudaLibrary(std::initializer_list<const char*> names);
+  /// Throws Error where the library has no such function.
+  template <typename Function>
+  Function* Of(const char* name) const {
+    return reinterpret_cast<Function*>(Symbol(name));
+  }
+
+ private:
+  void* Symbol(const char* name) const;
+
+  std::string name_;
+  void* library_ = nullptr;  // stays loaded
+};
+
+}  // namespace yoke::cuda

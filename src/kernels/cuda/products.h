@@ -1,0 +1,63 @@
+// Products: matrix products by cuBLASLt and convolutions by cuDNN, which are loaded at run time.
+#pragma once
+
+#include <memory>
+
+#include "kernels/convolution/convolution.h"
+#include "kernels/cuda/product_shape.h"
+
+namespace yoke::cuda {
+
+/// A product whose algorithm is chosen when it is made.
+class LibraryProduct {
+ public:
+  LibraryProduct() = default;
+  /// For calls in the order of the target's stream.
+  LibraryProduct(const ProductShape& shape, const Target& target);
+  /// False if the library has no such product (an epilogue, say).
+  bool made() const { return plan_ != nullptr; }
+  int64_t scratch_bytes() const;
+  void Run(const ProductCall& call) const;
+
+ private:
+  class Plan;
+  std::shared_ptr<const Plan> plan_;
+};
+
+/// The libraries' workspaces begin at multiples of 256 bytes: so many more, and the place in them.
+inline int64_t WithAlignment(int64_t bytes) { return bytes > 0 ? bytes + 256 : 0; }
+inline void* Aligned(void* scratch) {
+  return reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(scratch) + 255) / 256 * 256);
+}
+
+/// What a convolution computes; images and weights with channels last: weights are [outputs, kernel
+/// height, kernel width, channels / groups].
+enum class ConvolutionPass : uint8_t {
+  kForward,
+  kForwardBias,  ///< With bias and, if the shape says so, ReLU.
+  kInput,        ///< The gradient of the input.
+  kWeight,       ///< Of the weight, in f32.
+};
+
+struct ConvolverCall {
+  void* input = nullptr;  ///< Or its gradient.
+  void* weight = nullptr;
+  const void* bias = nullptr;
+  void* output = nullptr;  ///< Or its gradient.
+  void* scratch = nullptr;
+};
+
+class LibraryConvolver {
+ public:
+  LibraryConvolver() = default;
+  LibraryConvolver(const ConvolutionShape& shape, ConvolutionPass pass, const Target& target);
+  bool made() const { return plan_ != nullptr; }
+  int64_t scratch_bytes() const;
+  void Run(const ConvolverCall& call) const;
+
+ private:
+  class Plan;
+  std::shared_ptr<const Plan> plan_;
+};
+
+}  // namespace yoke::cuda

@@ -1,0 +1,33 @@
+// CudaDevice: one NVIDIA GPU as a device.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tensor/cuda/cuda_driver.h"
+#include "tensor/device.h"
+
+namespace yoke {
+
+/// The GPU with this number, by this driver, which outlives it: "cuda:0". Its streams also are
+/// CapturingStream. Memory that it has not is a UserError with what is needed and what is free;
+/// every other failure is an Error with the runtime's words. Throws UserError if there is no such
+/// GPU.
+std::unique_ptr<Device> NewCudaDevice(int number, const CudaDriver& driver);
+
+/// How many GPUs the driver finds; 0 without one. `driver` may be null.
+int CudaDeviceCount(const CudaDriver* driver);
+/// Why there is none: "built with CUDA, no driver here (...)"; "": there are some.
+std::string WhyNoCudaDevice(const CudaDriver* driver);
+
+/// A GPU as the driver describes it.
+struct CudaDescription {
+  std::string device;  ///< "cuda:0"
+  CudaProperties properties;
+  int64_t free = 0, total = 0;  ///< Bytes of its memory.
+};
+/// Of all GPUs; those that do not answer are left out.
+std::vector<CudaDescription> DescribeCudaDevices(const CudaDriver* driver);
+
+}  // namespace yoke
