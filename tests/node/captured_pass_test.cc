@@ -73,8 +73,8 @@ TEST_F(CapturedPassTest, TheSecondPassIsCapturedAndLaterOnesAreLaunched) {
 TEST_F(CapturedPassTest, WorkThatTakesMemoryIsRefused) {
   CapturedPass pass(device_->stream());
   const auto enqueue = [this] { const Buffer more(*device_, 64); };
-  pass.Run({}, enqueue);
-  EXPECT_THROW(pass.Run({}, enqueue), Error);
+  pass.Run({.examples = 4}, enqueue);
+  EXPECT_THROW(pass.Run({.examples = 4}, enqueue), Error);
   EXPECT_THAT(mock_.broken(), testing::Contains(HasSubstr("cudaMalloc while a step is captured")));
   device_->stream().Wait();
 }
