@@ -139,7 +139,7 @@ def train_torch(torch, numbers, x, y, test, batch=32):
     targets = torch.tensor((y - shift) / unit, dtype=torch.float32)[:, None] if numbers else torch.tensor(y)
     net = torch.nn.Sequential(torch.nn.Linear(x.shape[1], 100), torch.nn.ReLU(), torch.nn.Linear(100, 1 if numbers else int(y.max()) + 1))
     steps = -(-len(x) // batch)
-    epochs = max(20, -(-300 // steps))
+    epochs = max(20, -(-200 // steps))
     rule = torch.optim.Adam(net.parameters(), lr=0.01)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(rule, epochs * steps)
     loss_of = torch.nn.MSELoss() if numbers else torch.nn.CrossEntropyLoss()

@@ -17,8 +17,9 @@ from yoke._model import Model
 from yoke._runs import _follow, _job
 
 _BATCH = 32
-_LEAST_EPOCHS, _LEAST_STEPS = 20, 300  # what small sets need
-_PARTIAL = 0.2  # of the rate: `partial_fit` does not know how much is to come
+_LEAST_EPOCHS, _LEAST_STEPS = 20, 200  # what small sets need
+_FAST_FOLDER = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # in memory: a fit creates some small files
+_LATER = 0.2  # of the rate, for weights that have learned, and where it is not known how much is to come
 _WORTH_TEAM = 2e7  # operations of a step that are worth several threads
 _MOST_REPEATS = 10  # of an example, on average
 
@@ -73,8 +74,7 @@ class _Estimator(BaseEstimator):
             "train": {"epochs": epochs, "batch": self.batch_size, "rule": self.rule, "learning_rate": self.learning_rate,
                       "seed": int(check_random_state(self.random_state).randint(2**31 - 1)), "schedule": {"name": "cosine"}},
             "node": {}, "checkpoint": {"every_epochs": 0}}
-        sizes = [1 if is_sparse else features, *widths]
-        if 6 * self.batch_size * sum(a * b for a, b in zip(sizes, sizes[1:])) < _WORTH_TEAM:
+        if self._is_small(features):
             sections["node"]["threads"] = 1
         elif os.environ.get("OMP_NUM_THREADS", "").isdigit():
             sections["node"]["threads"] = int(os.environ["OMP_NUM_THREADS"])
@@ -82,6 +82,11 @@ class _Estimator(BaseEstimator):
             alone = name == "model" and {"name", "file", "layer"} & section.keys()
             sections[name] = section if alone else {**sections.get(name, {}), **section}
         return sections
+
+    def _is_small(self, features: int) -> bool:
+        """Whether a step is little work, and a checkpoint few bytes."""
+        sizes = [features, *np.atleast_1d(self.hidden_layer_sizes)]
+        return 6 * self.batch_size * sum(int(a) * int(b) for a, b in zip(sizes, sizes[1:])) < _WORTH_TEAM
 
     def _weighted(self, X: Any, y: Any, weights: Any) -> tuple[Any, Any, np.ndarray | None]:
         """Examples that count, and their weights, of mean 1. An example that counts twice is there twice."""
@@ -94,7 +99,7 @@ class _Estimator(BaseEstimator):
         if not np.all(np.isfinite(weights)) or np.any(weights < 0):
             raise ValueError("sample_weight: expected finite numbers, 0 or more")
         if not weights.any():
-            raise ValueError("sample_weight: all weights are 0")
+            raise ValueError("sample_weight: all weights are zero")
         if np.all(weights == 1):
             return X, y, None
         if _repeats(weights):
@@ -110,11 +115,13 @@ class _Estimator(BaseEstimator):
         sections = self._sections(X.shape, _data.is_sparse(X))
         if weights is None and X.shape[0] <= self.batch_size:
             X, y = _ordered(X, y)
+        if partial or start is not None:
+            sections["train"]["learning_rate"] = _LATER * float(self.learning_rate)
         if partial:
-            sections["train"].update(epochs=1, learning_rate=_PARTIAL * float(self.learning_rate), schedule={"name": "constant"})
+            sections["train"].update(epochs=1, schedule={"name": "constant"})
         names = [str(code) for code in range(classes)] or None
         train, _ = _data.labelled(X, y, names, regression=regression, weights=weights)
-        with tempfile.TemporaryDirectory(prefix="yoke-fit-") as folder:
+        with tempfile.TemporaryDirectory(prefix="yoke-fit-", dir=_FAST_FOLDER if self._is_small(X.shape[1]) else None) as folder:
             if start is not None:
                 loaded, first = start._loaded, os.path.join(folder, "start")
                 os.mkdir(first)
@@ -162,9 +169,9 @@ class YokeClassifier(ClassifierMixin, _Estimator):
     batch_size : int
         Examples a step.
     epochs : int or "auto"
-        Passes over the data; ``auto``: 20, and more where these are less than 300 steps.
+        Passes over the data; ``auto``: 20, and more where these are less than 200 steps.
     warm_start : bool
-        Whether `fit` goes on from the weights of the last one.
+        Whether `fit` goes on from the weights of the last one, at a fifth of the rate.
     class_weight : dict or "balanced", optional
         Factors on the weights of the classes' examples.
     random_state : int, RandomState or None
@@ -336,4 +343,4 @@ class YokeRegressor(RegressorMixin, _Estimator):
     def predict(self, X: Any) -> np.ndarray:
         """The numbers of each example."""
         values = self._outputs(X)
-        return values[:, 0] if self._is_vector else values
+        return values[:, 0] if self._is_vector else values.astype(np.float64)  # which scikit-learn expects of several

@@ -15,6 +15,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
+from threadpoolctl import threadpool_limits
 
 import yoke
 
@@ -74,8 +75,9 @@ class EstimatorsTest(unittest.TestCase):
             numbers = name in ("diabetes", "amounts")
             ours, theirs = (yoke.YokeRegressor, MLPRegressor) if numbers else (yoke.YokeClassifier, MLPClassifier)
             folds = (KFold if numbers else StratifiedKFold)(3, shuffle=True, random_state=1)
-            score, other = (cross_val_score(one, x, y, cv=folds).mean()
-                            for one in (ours(random_state=1), make_pipeline(StandardScaler(), theirs(random_state=1))))
+            with threadpool_limits(1):  # scikit-learn's network gains nothing by more
+                score, other = (cross_val_score(one, x, y, cv=folds).mean()
+                                for one in (ours(random_state=1), make_pipeline(StandardScaler(), theirs(random_state=1))))
             with self.subTest(name):
                 self.assertGreater(score, other - 0.02)
                 self.assertGreater(score, 0.3 if numbers else 0.93)
@@ -112,10 +114,10 @@ class EstimatorsTest(unittest.TestCase):
         x, y = load_digits(return_X_y=True)
         for make, target in ((yoke.YokeClassifier, y), (yoke.YokeRegressor, y.astype(float))):
             warm = make(epochs=3, warm_start=True, random_state=1).fit(x, target)
-            first = warm.loss_curve_[-1]
+            cold = warm.loss_curve_
             warm.fit(x, target)
-            self.assertLess(warm.loss_curve_[0], 1.2 * first)
-            self.assertLess(warm.loss_curve_[-1], first)
+            self.assertLess(warm.loss_curve_[0], 0.8 * cold[0])
+            self.assertLess(warm.loss_curve_[-1], cold[-1])
             self.assertEqual(warm.n_iter_, 3)
         np.testing.assert_array_equal(pickle.loads(pickle.dumps(warm)).predict(x), warm.predict(x))
 

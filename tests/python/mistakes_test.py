@@ -94,7 +94,7 @@ CASES = {
     # Estimators.
     "sample_weight: expected 60 numbers": lambda: yoke.YokeClassifier().fit(X, Y, sample_weight=[1, 2]),
     "0 or more": lambda: yoke.YokeClassifier().fit(X, Y, sample_weight=-np.ones(60)),
-    "all weights are 0": lambda: yoke.YokeClassifier().fit(X, Y, sample_weight=np.zeros(60)),
+    "all weights are zero": lambda: yoke.YokeClassifier().fit(X, Y, sample_weight=np.zeros(60)),
     "two classes or more": lambda: yoke.YokeClassifier().fit(X, Y * 0),
     "a class is not one of": lambda: yoke.YokeClassifier().partial_fit(X, Y, classes=[1, 2]),
     "warm_start: the classes": lambda: yoke.YokeClassifier(warm_start=True).fit(X, Y).fit(X, Y + 1),
