@@ -73,7 +73,7 @@ install: build  ## program, C library, pages and examples under PREFIX (default 
 wheel:  ## a wheel of the Python package in build/wheel, with the libraries that it needs but for MPI
 	@tools/setup build python
 	@rm -rf build/wheel
-	@$(YOKE_VENV)/bin/python -m pip --quiet wheel . --no-deps --wheel-dir build/wheel/linked
+	@CC=cc CXX=c++ $(YOKE_VENV)/bin/python -m pip --quiet wheel . --no-deps --wheel-dir build/wheel/linked
 	@PATH="$(YOKE_VENV)/bin:$$PATH" auditwheel --quiet repair --exclude 'libmpi*' --exclude 'libopen-*' --wheel-dir build/wheel build/wheel/linked/*.whl
 	@ls -sh build/wheel/*.whl
 
