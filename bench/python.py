@@ -26,7 +26,7 @@ def work(venv, *words, folder):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-@part(repeats=21, epochs=30, quick={"repeats": 3, "epochs": 3})
+@part(repeats=21, epochs=5, quick={"repeats": 3, "epochs": 1})
 def calls(arguments):
     """Medians of a fit on 100 rows, predictions of one row, an import, and a training beside the same one of the command line."""
     answers = work("venv-python", "calls", arguments.repeats, arguments.epochs, folder=arguments.runs)

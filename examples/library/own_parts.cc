@@ -96,8 +96,10 @@ void AddOwnParts() {
     return yoke::Cost{.messages = cost.messages / period,
                       .message_bytes = cost.message_bytes / period};
   };
-  averaging.make = [](const yoke::Options& options, const yoke::StrategyContext& context)
-      -> std::unique_ptr<yoke::Strategy> { return std::make_unique<Averaging>(options, context); };
+  averaging.make = [](const yoke::Options& options,
+                      const yoke::StrategyContext& context) -> std::unique_ptr<yoke::Strategy> {
+    return std::make_unique<Averaging>(options, context);
+  };
   yoke::AddStrategy(averaging);
   yoke::AddLayer({.name = "softsign",
                   .summary = "x / (1 + |x|)",

@@ -1,5 +1,5 @@
-// Trains a job and predicts with its model: train JOB RUN [KEY=VALUE...]. Jobs may name the strategy
-// and the layer of own_parts.cc.
+// Trains a job and predicts with its model: train JOB RUN [KEY=VALUE...]. Jobs may name the
+// strategy and the layer of own_parts.cc.
 #include <yoke/api/model.h>
 #include <yoke/api/run_job.h>
 #include <yoke/train/job/job.h>
