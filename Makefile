@@ -74,7 +74,7 @@ wheel:  ## a wheel of the Python package in build/wheel, with the libraries that
 	@tools/setup build python
 	@rm -rf build/wheel
 	@CC=cc CXX=c++ $(YOKE_VENV)/bin/python -m pip --quiet wheel . --no-deps --wheel-dir build/wheel/linked
-	@PATH="$(YOKE_VENV)/bin:$$PATH" auditwheel --quiet repair --exclude 'libmpi*' --exclude 'libopen-*' --wheel-dir build/wheel build/wheel/linked/*.whl
+	@PATH="$(YOKE_VENV)/bin:$$PATH" auditwheel repair --exclude 'libmpi*' --exclude 'libopen-*' --wheel-dir build/wheel build/wheel/linked/*.whl 2>&1 | tail -1
 	@ls -sh build/wheel/*.whl
 
 clean:  ## remove what was built
