@@ -77,10 +77,12 @@ install: build  ## program, C library, pages and examples under PREFIX (default 
 	@cmake --build build/release --target yoke_library
 	@cmake --install build/release --prefix $(PREFIX)
 
-wheel:  ## a wheel of the Python package in build/wheel
+wheel:  ## a wheel of the Python package in build/wheel, with the libraries that it needs but for MPI
 	@tools/setup build python
-	@$(YOKE_VENV)/bin/python -m pip --quiet wheel . --no-deps --wheel-dir build/wheel
-	@ls build/wheel
+	@rm -rf build/wheel
+	@CC=cc CXX=c++ $(YOKE_VENV)/bin/python -m pip --quiet wheel . --no-deps --wheel-dir build/wheel/linked
+	@PATH="$(YOKE_VENV)/bin:$$PATH" auditwheel repair --exclude 'libmpi*' --exclude 'libopen-*' --wheel-dir build/wheel build/wheel/linked/*.whl 2>&1 | tail -1
+	@ls -sh build/wheel/*.whl
 
 clean:  ## remove what was built
 	@rm -rf build

@@ -73,6 +73,8 @@ void AddExamples(nb::module_& module) {
   nb::class_<Examples>(module, "Examples", "One set of examples; what takes it empties it.")
       .def("__init__", MakeDense<float>, "numbers"_a.noconvert())
       .def("__init__", MakeDense<uint8_t>, "bytes"_a.noconvert())
+      .def(nb::init<int64_t>(), "memory_limit"_a)
+      .def("append", &Examples::Append, "more"_a, nb::call_guard<nb::gil_scoped_release>())
       .def(
           "__init__",
           [](Examples* place, const VectorOf<int64_t>& offsets, const VectorOf<int32_t>& ids,
@@ -102,6 +104,7 @@ void AddExamples(nb::module_& module) {
                                 Keep(targets));
           },
           "targets"_a.noconvert())
+      .def("set_target_unit", &Examples::SetTargetUnit, "mean"_a, "deviation"_a)
       .def(
           "set_weights",
           [](Examples& examples, const VectorOf<float>& weights) {

@@ -78,6 +78,12 @@ void AddModel(nb::module_& module) {
       .def_prop_ro("sparse", [](const Model& model) { return model.data().sparse; })
       .def_prop_ro("regression", [](const Model& model) { return model.data().regression; })
       .def_prop_ro("multi_label", [](const Model& model) { return model.data().multi_label; })
+      .def_prop_ro("mean", [](const Model& model) { return model.data().normalization.mean; })
+      .def_prop_ro("deviation",
+                   [](const Model& model) { return model.data().normalization.deviation; })
+      .def_prop_ro("target_mean", [](const Model& model) { return model.data().target_mean; })
+      .def_prop_ro("target_deviation",
+                   [](const Model& model) { return model.data().target_deviation; })
       .def_prop_ro("input",
                    [](const Model& model) {
                      const auto axes = model.data().input.axes();

@@ -11,4 +11,5 @@ NB_MODULE(_yoke, module) {
   yoke::python::AddExamples(module);
   yoke::python::AddModel(module);
   yoke::python::AddRuns(module);
+  yoke::python::AddStrategies(module);
 }

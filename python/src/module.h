@@ -9,5 +9,6 @@ void AddErrors(nanobind::module_& module);
 void AddExamples(nanobind::module_& module);
 void AddModel(nanobind::module_& module);
 void AddRuns(nanobind::module_& module);
+void AddStrategies(nanobind::module_& module);
 
 }  // namespace yoke::python

@@ -25,6 +25,7 @@
 #include "base/registry.h"
 #include "base/thread.h"
 #include "data/reader.h"
+#include "data/storage.h"
 #include "kernels/threads.h"
 #include "module.h"
 #include "plan/omnivore.h"
@@ -183,6 +184,17 @@ std::string TaskOfLabels(const Job& job) {
   return task ? *task->AsString() : "auto";
 }
 
+/// Bytes of examples that may lie in memory: [data] memory_limit.
+int64_t MemoryLimitOf(const Job& job) {
+  const Value* megabytes = job.data().Find("memory_limit");
+  return megabytes && megabytes->AsInt() ? *megabytes->AsInt() << 20 : DefaultMemoryLimit();
+}
+
+/// What arrays of the program are read by.
+nb::tuple DataFactsOf(const Job& job) {
+  return nb::make_tuple(TaskOfLabels(job), MemoryLimitOf(job));
+}
+
 /// Where and how long a run trains.
 struct RunPlace {
   std::string run;
@@ -220,9 +232,9 @@ void Resume(const std::string& run, const Keys& keys, Examples* train, Examples*
   TrainJob(LoadRunJob(run, OverridesOf(keys)), {.resume = true}, {run}, tell, train, test);
 }
 
-std::string TaskOfRun(const std::string& run, const Keys& keys) {
+nb::tuple DataFactsOfRun(const std::string& run, const Keys& keys) {
   RequireInstructions();
-  return TaskOfLabels(LoadRunJob(run, OverridesOf(keys)));
+  return DataFactsOf(LoadRunJob(run, OverridesOf(keys)));
 }
 
 void SimulateRun(const JobGiven& given, const std::string& cluster_path, int64_t steps,
@@ -283,8 +295,9 @@ nb::object ListKind(const std::string& kind) {
 void AddRuns(nb::module_& module) {
   nb::class_<JobGiven>(module, "Job")
       .def("__init__", SetJob, "job"_a, "folder"_a, "keys"_a, "arrays"_a)
-      .def_prop_ro("task", [](const JobGiven& given) { return TaskOfLabels(given.Make({}, {})); });
-  module.def("task_of_run", TaskOfRun, "run"_a, "keys"_a);
+      .def_prop_ro("data_facts",
+                   [](const JobGiven& given) { return DataFactsOf(given.Make({}, {})); });
+  module.def("data_facts_of_run", DataFactsOfRun, "run"_a, "keys"_a);
   module.def("train", Train, "job"_a, "train"_a.none(), "test"_a.none(), "run"_a, "scratch"_a,
              "tell"_a);
   module.def("resume", Resume, "run"_a, "keys"_a, "train"_a.none(), "test"_a.none(), "tell"_a);

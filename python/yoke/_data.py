@@ -1,7 +1,7 @@
 """Arrays as examples: used in place where their type and layout allow, copied otherwise."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Iterable
 
 import numpy as np
 
@@ -13,13 +13,16 @@ _MOST_KINDS = 100  # of whole numbers in floats, which amounts have more of
 
 def _as_array(x: Any) -> np.ndarray:
     """A NumPy array of pandas and Arrow tables, of what has DLPack or the buffer protocol, and of lists."""
-    if hasattr(x, "to_pandas"):
-        x = x.to_pandas()
+    if isinstance(x, np.ndarray):
+        return x
+    if hasattr(x, "column_names") and hasattr(x, "columns"):  # a table of Arrow, which has no `to_numpy` for all columns
+        return np.column_stack([_as_array(column) for column in x.columns]) if x.columns else np.empty((len(x), 0))
     if hasattr(x, "to_numpy"):
-        x = x.to_numpy()
-    if not isinstance(x, np.ndarray) and hasattr(x, "__dlpack__"):
-        x = np.from_dlpack(x)
-    return np.asarray(x)
+        return np.asarray(x.to_numpy())
+    try:
+        return np.from_dlpack(x) if hasattr(x, "__dlpack__") else np.asarray(x)
+    except (BufferError, RuntimeError, ValueError) as problem:
+        raise UserError(f"the data cannot be read as an array: {problem}") from None
 
 
 def _dense(x: Any) -> Examples:
@@ -114,6 +117,23 @@ def _are_targets(y: Any, task: str) -> bool:
     return False
 
 
+def _set_answers(made: Examples, y: Any, names: list[str] | None, regression: bool) -> list[str] | None:
+    """Gives examples their targets, classes or labels; returns the names of the classes, if there are any."""
+    if regression:
+        _set_targets(made, y)
+        return None
+    if not is_sparse(y):
+        y = _as_array(y)
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = y[:, 0]
+        if y.ndim == 1:
+            return _set_classes(made, y, names)
+        if y.ndim != 2:
+            raise UserError(f"expected a label each, or a matrix with a column a label; got an array of {y.ndim} axes")
+    _set_labels(made, y)
+    return None
+
+
 def labelled(x: Any, y: Any, names: list[str] | None = None, *, regression: bool,
              weights: Any = None) -> tuple[Examples, list[str] | None]:
     """Examples with labels: a class each, a row of a matrix with a column a label, or, of a regression, numbers to predict. Also the
@@ -121,29 +141,59 @@ def labelled(x: Any, y: Any, names: list[str] | None = None, *, regression: bool
     made = examples(x)
     if weights is not None:
         made.set_weights(np.ascontiguousarray(weights, np.float32))
-    if regression:
-        _set_targets(made, y)
-        return made, None
-    if not is_sparse(y):
-        y = _as_array(y)
-        if y.ndim == 2 and y.shape[1] == 1:
-            y = y[:, 0]
-        if y.ndim == 1:
-            return made, _set_classes(made, y, names)
-        if y.ndim != 2:
-            raise UserError(f"expected a label each, or a matrix with a column a label; got an array of {y.ndim} axes")
-    _set_labels(made, y)
-    return made, None
+    return made, _set_answers(made, y, names, regression)
 
 
-def sets(data: Any, task: str) -> tuple[Examples, Examples | None]:
-    """Training and test examples of the argument `data`; `task` is the key `data.task`."""
+def _is_iterator(data: Any) -> bool:
+    """Whether it gives batches: a generator, or what makes one, such as a loader of PyTorch."""
+    return not isinstance(data, (tuple, list)) and hasattr(data, "__iter__") and not hasattr(data, "shape")
+
+
+def _stacked(parts: list[Any]) -> Any:
+    if is_sparse(parts[0]):
+        from scipy.sparse import vstack
+        return vstack(parts, format="csr")
+    return np.concatenate([_as_array(part) for part in parts])
+
+
+def _gathered(batches: Iterable[Any], memory_limit: int) -> tuple[Examples, Any]:
+    """The examples of all batches, in a temporary file if they are large, and their labels."""
+    made, answers = Examples(memory_limit), []
+    for batch in batches:
+        x, y = _pair(batch, "a batch")
+        made.append(examples(x))
+        answers.append(y)
+    if not answers:
+        raise UserError("data: the iterator gave no batch")
+    return made, _stacked(answers)
+
+
+def _pair(data: Any, what: str) -> tuple[Any, Any]:
+    if not isinstance(data, (tuple, list)) or len(data) != 2:
+        raise UserError(f"{what}: expected a pair (x, y), got {type(data).__name__}")
+    return data[0], data[1]
+
+
+def _set(data: Any, what: str, memory_limit: int) -> tuple[Examples, Any]:
+    if _is_iterator(data):
+        return _gathered(data, memory_limit)
+    x, y = _pair(data, what)
+    return examples(x), y
+
+
+def sets(data: Any, task: str, memory_limit: int) -> tuple[Examples, Examples | None]:
+    """Training and test examples of the argument `data`; `task` is the key `data.task`, `memory_limit` how many bytes of batches an
+    array may hold in memory."""
     if not isinstance(data, dict):
         data = {"train": data}
     unknown = [key for key in data if key not in ("train", "test")]
     if unknown or "train" not in data:
-        raise UserError("data: expected (x, y), or a dict with 'train' and 'test'")
-    regression = _are_targets(data["train"][1], task)
-    train, names = labelled(*data["train"], regression=regression)
-    test = labelled(*data["test"], names, regression=regression)[0] if "test" in data else None
+        raise UserError("data: expected (x, y), batches of such pairs, or a dict with 'train' and 'test'")
+    train, y = _set(data["train"], "data", memory_limit)
+    regression = _are_targets(y, task)
+    names = _set_answers(train, y, None, regression)
+    if "test" not in data:
+        return train, None
+    test, y = _set(data["test"], "the test data", memory_limit)
+    _set_answers(test, y, names, regression)
     return train, test

@@ -1,16 +1,24 @@
 """Loads the compiled module."""
 import os
+import pathlib
+
+# Where a launcher's processes find what speaks over its MPI: beside the program, not beside Python.
+_folder = pathlib.Path(__file__).resolve().parent
+for _libraries in (_folder / "bin/yoke-mpi", _folder.parents[1] / "build/bin/yoke-mpi"):
+    if _libraries.is_dir():
+        os.environ.setdefault("YOKE_MPI_LIBRARIES", str(_libraries))
 
 # The OpenMP library reads this when it is loaded. Threads that wait long cost other programs their cores.
 _briefly = not {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys()
 if _briefly:
     os.environ["GOMP_SPINCOUNT"] = "2000"
 try:
-    from yoke._yoke import Diverged, Error, Examples, Job, UserError, list, plan, report, resume, simulate, task_of_run, train, version
+    from yoke._yoke import (Diverged, Error, Examples, Job, UserError, data_facts_of_run, list, plan, register_strategy, report, resume,
+                            simulate, train, version)
     from yoke._yoke import Model as LoadedModel
 finally:
     if _briefly:
         del os.environ["GOMP_SPINCOUNT"]
 
-__all__ = ["Diverged", "Error", "Examples", "Job", "LoadedModel", "UserError", "list", "plan", "report", "resume", "simulate", "task_of_run",
-           "train", "version"]
+__all__ = ["Diverged", "Error", "Examples", "Job", "LoadedModel", "UserError", "data_facts_of_run", "list", "plan", "register_strategy",
+           "report", "resume", "simulate", "train", "version"]

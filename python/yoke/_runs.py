@@ -12,6 +12,7 @@ from typing import Any, Callable, Iterable, Mapping
 import numpy as np
 
 from yoke import _data, _library
+from yoke._library import UserError
 from yoke._model import Model
 
 JobLike = Mapping[str, Any] | str | os.PathLike
@@ -97,6 +98,43 @@ class Run:
             logging.getLogger("yoke").info(event["message"])
 
 
+class _Bar:
+    """A callback that draws the epochs of a run."""
+
+    def __init__(self, tqdm: Any):
+        self._tqdm, self._bar = tqdm, None
+
+    def __call__(self, event: dict[str, Any]) -> None:
+        kind = event["event"]
+        if kind == "step" or kind == "epoch":
+            if self._bar is None:
+                self._bar = self._tqdm(total=event.get("epochs"), unit="epoch", bar_format="{l_bar}{bar}| {n:.1f}/{total} [{elapsed}<{remaining}{postfix}]")
+            self._bar.update(event["epoch"] - self._bar.n)
+            metrics = event.get("test") or event.get("train") or {"loss": event.get("loss")}
+            self._bar.set_postfix(metrics)
+        elif kind == "end" and self._bar is not None:
+            self._bar.close()
+
+
+def _in_notebook() -> bool:
+    shell = getattr(builtins, "get_ipython", None)
+    return shell is not None and type(shell()).__name__ == "ZMQInteractiveShell"
+
+
+def _with_bar(callbacks: Iterable[Callback], progress: bool | None) -> tuple[Callback, ...]:
+    """The callbacks, and a bar of tqdm where there is to be one."""
+    callbacks = tuple(callbacks)
+    if progress is False or progress is None and not _in_notebook():
+        return callbacks
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        if progress:
+            raise UserError("progress: tqdm is not installed: pip install tqdm") from None
+        return callbacks
+    return (*callbacks, _Bar(tqdm))
+
+
 def _job(job: JobLike, data: Any = None, keys: Mapping[str, Any] | None = None) -> _library.Job:
     """The job for the compiled module. With data of the program, `[data]` names no files."""
     given = os.fspath(job) if isinstance(job, (str, os.PathLike)) else dict(job)
@@ -108,9 +146,9 @@ def _texts(keys: Mapping[str, Any] | None) -> builtins.list[tuple[str, str]]:
     return [(key, json.dumps(value)) for key, value in (keys or {}).items()]
 
 
-def _sets(data: Any, task: Callable[[], str]) -> tuple[_data.Examples | None, _data.Examples | None]:
-    """Training and test examples, if the program has data; `task()` is the key `data.task`."""
-    return (None, None) if data is None else _data.sets(data, task())
+def _sets(data: Any, facts: Callable[[], tuple[str, int]]) -> tuple[_data.Examples | None, _data.Examples | None]:
+    """Training and test examples, if the program has data; `facts()` are the keys `data.task` and `data.memory_limit`."""
+    return (None, None) if data is None else _data.sets(data, *facts())
 
 
 def _follow(callbacks: Iterable[Callback], work: Callable[[Callback], None]) -> Run:
@@ -131,16 +169,17 @@ def _follow(callbacks: Iterable[Callback], work: Callable[[Callback], None]) -> 
 
 
 def train(job: JobLike, data: Any = None, *, callbacks: Iterable[Callback] = (), run: str | os.PathLike = "",
-          keys: Mapping[str, Any] | None = None) -> Run:
+          keys: Mapping[str, Any] | None = None, progress: bool | None = None) -> Run:
     """Train the model of a job.
 
     Parameters
     ----------
     job : dict or path
         The sections of a job file, or the file. Relative paths of a dict are relative to the current folder.
-    data : (x, y) or dict, optional
+    data : (x, y), iterator or dict, optional
         In place of the job's files: examples and labels, or a dict with such pairs as ``train`` and ``test``. `y` has a class each,
-        is a matrix with a column a label, or has decimals: numbers to predict. The key ``data.task`` decides otherwise.
+        is a matrix with a column a label, or has decimals: numbers to predict. The key ``data.task`` decides otherwise. An iterator
+        gives batches, pairs likewise, which are copied: beyond ``data.memory_limit`` to a temporary file.
     callbacks : functions
         Each is called with every event, a dict: ``start``, ``step`` (a few a second), ``epoch``, ``message``, ``end``. The run stops in
         order where one returns True, or raises.
@@ -148,6 +187,8 @@ def train(job: JobLike, data: Any = None, *, callbacks: Iterable[Callback] = (),
         The run directory; by default ``runs/<job>-<time>``.
     keys : dict
         Keys of the job to replace: ``{"train.epochs": 20}``.
+    progress : bool, optional
+        Whether tqdm draws a bar; by default in a notebook that has tqdm.
 
     Raises
     ------
@@ -159,13 +200,14 @@ def train(job: JobLike, data: Any = None, *, callbacks: Iterable[Callback] = (),
         After Ctrl-C, once the run has stopped in order; its attribute ``run`` is the run.
     """
     given = _job(job, data, keys)
-    return _follow(callbacks, lambda tell: _library.train(given, *_sets(data, lambda: given.task), os.fspath(run), False, tell))
+    return _follow(_with_bar(callbacks, progress), lambda tell: _library.train(given, *_sets(data, lambda: given.data_facts), os.fspath(run), False, tell))
 
 
-def resume(run: str | os.PathLike, data: Any = None, *, callbacks: Iterable[Callback] = (), keys: Mapping[str, Any] | None = None) -> Run:
+def resume(run: str | os.PathLike, data: Any = None, *, callbacks: Iterable[Callback] = (), keys: Mapping[str, Any] | None = None,
+           progress: bool | None = None) -> Run:
     """Continue a run where it stopped; arguments as for `train`. Data of the program must be given again."""
     run, keys = os.fspath(run), _texts(keys)
-    return _follow(callbacks, lambda tell: _library.resume(run, keys, *_sets(data, lambda: _library.task_of_run(run, keys)), tell))
+    return _follow(_with_bar(callbacks, progress), lambda tell: _library.resume(run, keys, *_sets(data, lambda: _library.data_facts_of_run(run, keys)), tell))
 
 
 def simulate(job: JobLike, cluster: str | os.PathLike, *, steps: int = 0, times_only: bool = False, callbacks: Iterable[Callback] = (),

@@ -105,6 +105,28 @@ Examples::Examples(const CsrRows& rows)
   Adopt(rows, data_.sparse);
 }
 
+void Examples::Append(const Examples& more) {
+  if (size() == 0) {
+    info_ = more.info_;
+    info_.labelled = false;
+  } else {
+    RequireLike(more.info_, info_, "the next examples");
+    Require(more.is_bytes() == is_bytes() || more.size() == 0,
+            "the next examples are {}; expected {}", more.is_bytes() ? "bytes" : "floats",
+            is_bytes() ? "bytes" : "floats");
+  }
+  const int64_t entries = data_.sparse.ids.size();
+  data_.bytes.Append(more.data_.bytes.span());
+  data_.floats.Append(more.data_.floats.span());
+  if (info_.sparse) {
+    for (const int64_t end : more.data_.sparse.offsets.span().subspan(1))
+      data_.sparse.offsets.push_back(entries + end);
+    data_.sparse.ids.Append(more.data_.sparse.ids.span());
+    data_.sparse.values.Append(more.data_.sparse.values.span());
+  }
+  data_.size += more.size();
+}
+
 void Examples::SetClasses(std::span<const int32_t> classes, std::vector<std::string> names,
                           const ArrayOwner& owner) {
   Require(std::ssize(classes) == size(), "there are {} classes of {} examples", classes.size(),
@@ -143,6 +165,14 @@ void Examples::SetTargets(std::span<const double> targets, int64_t outputs,
   info_.outputs = outputs;
   info_.regression = true;
   info_.labelled = true;
+}
+
+void Examples::SetTargetUnit(std::vector<double> mean, std::vector<double> deviation) {
+  const auto outputs = static_cast<size_t>(info_.outputs);
+  Require(info_.regression && mean.size() == outputs && deviation.size() == outputs,
+          "the unit of the targets has {} numbers; expected {}", mean.size(), outputs);
+  info_.target_mean = std::move(mean);
+  info_.target_deviation = std::move(deviation);
 }
 
 void Examples::SetWeights(std::span<const float> weights, const ArrayOwner& owner) {

@@ -33,6 +33,13 @@ class Examples {
   Examples(std::span<const uint8_t> bytes, const Shape& example, const ArrayOwner& owner);
   /// Rows of features.
   explicit Examples(const CsrRows& rows);
+  /// None yet. Those that Append copies lie in memory up to so many bytes an array, beyond in a
+  /// temporary file.
+  explicit Examples(int64_t memory_limit) : data_(memory_limit) {}
+
+  /// Copies the examples of another, without labels, behind these. Throws UserError if they are of
+  /// another kind than those before.
+  void Append(const Examples& more);
 
   /// One class each, as indices into `names`.
   void SetClasses(std::span<const int32_t> classes, std::vector<std::string> names,
@@ -41,6 +48,8 @@ class Examples {
   void SetLabels(const CsrRows& labels);
   /// Numbers to predict: [examples, outputs].
   void SetTargets(std::span<const double> targets, int64_t outputs, const ArrayOwner& owner);
+  /// The unit by which training normalizes targets, a number an output; by default it is measured.
+  void SetTargetUnit(std::vector<double> mean, std::vector<double> deviation);
   /// How much each example counts in training: 0 or more.
   void SetWeights(std::span<const float> weights, const ArrayOwner& owner);
 

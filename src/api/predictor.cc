@@ -36,28 +36,37 @@ int64_t PredictionBatch(const Graph& graph, int64_t top) {
   return std::clamp<int64_t>(kElements / elements, 1, kLargest);
 }
 
+/// Batches have few sizes, each of which takes a scorer: the least that holds so many examples.
+int64_t BatchFor(int64_t examples, int64_t most) {
+  for (const int64_t size : {1, 16, 64})
+    if (examples <= size && size <= most) return size;
+  return std::max(examples, most);
+}
+
 Predictor::Predictor(const ModelFile& model, const PredictorRequest& request)
     : model_(model),
       values_(model),
       request_(request),
+      most_(PredictionBatch(model.graph(), request.top)),
       ranked_(!request.all && IsRanked(model.graph())),
       softmax_(model.graph().IsSoftmax()) {}
 
 void Predictor::Forward(const Reader& reader, int64_t begin, int64_t size) {
-  std::vector<int64_t> examples(static_cast<size_t>(size));
-  std::iota(examples.begin(), examples.end(), begin);
+  const int64_t padded = ranked_ ? size : BatchFor(size, most_);
+  std::vector<int64_t> examples(static_cast<size_t>(padded), begin + size - 1);
+  std::iota(examples.begin(), examples.begin() + size, begin);
   const bool there = !ranked_ && !values_.device().IsHost();
   reader.Read({.examples = examples, .as_stored = there}, batch_);
-  ranked_ ? Rank(size) : Score(size);
+  ranked_ ? Rank(size) : Score(padded);
 }
 
-void Predictor::Score(int64_t size) {
-  constexpr size_t kKept = 2;
-  std::unique_ptr<Scorer>* scorer = &scorers_[size];
+void Predictor::Score(int64_t batch) {
+  constexpr size_t kKept = 4;
+  std::unique_ptr<Scorer>* scorer = &scorers_[batch];
   if (!*scorer) {
-    if (scorers_.size() > kKept) scorers_.clear(), scorer = &scorers_[size];
+    if (scorers_.size() > kKept) scorers_.clear(), scorer = &scorers_[batch];
     *scorer = std::make_unique<Scorer>(
-        model_.graph(), CompileRequest{.batch = size,
+        model_.graph(), CompileRequest{.batch = batch,
                                        .arithmetic = ArithmeticOf(model_.job()),
                                        .target = {.device = &values_.device(),
                                                   .reference = model_.job().ReferenceKernels()}});

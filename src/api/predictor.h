@@ -49,7 +49,7 @@ class Predictor {
   std::vector<double> Values(int64_t i) const;
 
  private:
-  void Score(int64_t size);
+  void Score(int64_t batch);
   void Rank(int64_t size);
   void RequireFinite(float score, int64_t i) const;
   std::span<float> Scores(int64_t i) const;
@@ -59,10 +59,11 @@ class Predictor {
   const ModelFile& model_;
   PlacedValues values_;
   PredictorRequest request_;
+  int64_t most_;  // examples of a batch
   bool ranked_;
   bool softmax_;
   Batch batch_;
-  std::map<int64_t, std::unique_ptr<Scorer>> scorers_;  // by batch: a full one and another
+  std::map<int64_t, std::unique_ptr<Scorer>> scorers_;  // by batch
   std::unique_ptr<Ranking> ranking_;
   int64_t ranking_batch_ = 0;
   std::span<float> scores_;  // of the batch, by a scorer

@@ -298,7 +298,7 @@ DataSets SetsOf(LoadedData loaded, const Request& request, const ReadFiles& file
     return SetsOf(std::move(rescaled), request, again, seed);
   }
   all->SetNormalization(normalization);
-  if (loaded.info.regression) all->MeasureTargets(split.train);
+  if (loaded.info.regression && loaded.info.target_mean.empty()) all->MeasureTargets(split.train);
   if (loaded.test.size > 0) {
     loaded.info = all->Info();
     sets.test = std::make_unique<MemoryReader>(loaded.info, std::move(loaded.test));

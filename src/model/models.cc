@@ -2,7 +2,9 @@
 // table; and the graph for a job's [model].
 #include <algorithm>
 
+#include "base/own_entries.h"
 #include "base/registry.h"
+#include "model/add_layer.h"
 #include "model/convolution_keys.h"
 #include "model/graph.h"
 #include "model/layer_namer.h"
@@ -133,14 +135,22 @@ namespace zoo {
 #undef YOKE_MODEL
 }  // namespace zoo
 
-const std::vector<LayerEntry>& layers() {
-  static const std::vector<LayerEntry> entries = {
+namespace {
+
+OwnEntries<LayerEntry>& AllLayers() {
+  static OwnEntries<LayerEntry> entries("layer", {
 #define YOKE_LAYER(name) layer::name(),
 #include "model/layers.def"
 #undef YOKE_LAYER
-  };
+                                                 });
   return entries;
 }
+
+}  // namespace
+
+const std::vector<LayerEntry>& layers() { return AllLayers().all(); }
+
+void AddLayer(LayerEntry entry) { AllLayers().Add(std::move(entry)); }
 
 const std::vector<ModelEntry>& models() {
   static const std::vector<ModelEntry> entries = {

@@ -1,5 +1,9 @@
-// The list of strategies: strategies.def once as declarations, once as the table.
-#include "strategy/strategy.h"
+// The list of strategies: strategies.def once as declarations, once as the table, and those of
+// programs behind it.
+#include <utility>
+
+#include "base/own_entries.h"
+#include "strategy/add_strategy.h"
 
 namespace yoke {
 
@@ -9,13 +13,21 @@ namespace strategy {
 #undef YOKE_STRATEGY
 }  // namespace strategy
 
-const std::vector<StrategyEntry>& strategies() {
-  static const std::vector<StrategyEntry> entries = {
+namespace {
+
+OwnEntries<StrategyEntry>& AllStrategies() {
+  static OwnEntries<StrategyEntry> entries("strategy", {
 #define YOKE_STRATEGY(name) strategy::name(),
 #include "strategy/strategies.def"
 #undef YOKE_STRATEGY
-  };
+                                                       });
   return entries;
 }
+
+}  // namespace
+
+const std::vector<StrategyEntry>& strategies() { return AllStrategies().all(); }
+
+void AddStrategy(StrategyEntry entry) { AllStrategies().Add(std::move(entry)); }
 
 }  // namespace yoke

@@ -81,4 +81,51 @@ TEST(Examples, AreReadAsTheModelsDataWere) {
               HasSubstr("the examples are 2; expected 1x1x3"));
 }
 
+TEST(Examples, GrowByBatchesOfOneKind) {
+  Examples all(int64_t{1} << 20);
+  all.Append(Examples(kNumbers, Shape{3}, nullptr));
+  all.Append(Examples(kNumbers, Shape{3}, nullptr));
+  EXPECT_EQ(all.size(), 4);
+  EXPECT_THAT(ErrorOf([&] { all.Append(Examples(kNumbers, Shape{2}, nullptr)); }),
+              HasSubstr("the next examples are 2; expected 3"));
+  const std::vector<uint8_t> bytes = {1, 2, 3};
+  EXPECT_THAT(ErrorOf([&] { all.Append(Examples(bytes, Shape{3}, nullptr)); }),
+              HasSubstr("the next examples are bytes; expected floats"));
+  const MemoryData data = all.Take();
+  EXPECT_THAT(std::vector<float>(data.floats.data(), data.floats.data() + 12),
+              ElementsAre(1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6));
+}
+
+TEST(Examples, GrowByBatchesOfRows) {
+  const std::vector<int64_t> offsets = {0, 2, 3};
+  const std::vector<int32_t> ids = {0, 3, 1};
+  const std::vector<float> values = {1, 2, 3};
+  const CsrRows rows = {.offsets = offsets, .ids = ids, .values = values, .width = 4};
+  Examples all(/*memory_limit=*/0);  // in a file
+  all.Append(Examples(rows));
+  all.Append(Examples(rows));
+  const MemoryData data = all.Take();
+  const auto& read = data.sparse;
+  EXPECT_THAT(std::vector<int64_t>(read.offsets.span().begin(), read.offsets.span().end()),
+              ElementsAre(0, 2, 3, 5, 6));
+  EXPECT_THAT(std::vector<int32_t>(read.ids.span().begin(), read.ids.span().end()),
+              ElementsAre(0, 3, 1, 0, 3, 1));
+  EXPECT_TRUE(read.ids.in_file());
+}
+
+TEST(Examples, KeepTheUnitOfTheirTargets) {
+  const std::vector<double> targets = {10, 20};
+  Examples examples(kNumbers, Shape{3}, nullptr);
+  examples.SetTargets(targets, 1, nullptr);
+  EXPECT_THAT(ErrorOf([&] { examples.SetTargetUnit({1, 2}, {1, 1}); }), HasSubstr("expected 1"));
+  examples.SetTargetUnit({5}, {2});
+  const DataSets sets = OpenMemory(Table{{"format", "memory"}, {"task", "regression"}},
+                                   LoadedFrom(std::move(examples), nullptr), 1);
+  EXPECT_THAT(sets.train->Info().target_mean, ElementsAre(5));
+  Batch batch;
+  const std::vector<int64_t> both = {0, 1};
+  sets.train->Read({.examples = both}, batch);
+  EXPECT_THAT(batch.targets, ElementsAre(2.5, 7.5));
+}
+
 }  // namespace yoke::examples_test

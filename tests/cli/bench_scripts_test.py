@@ -12,7 +12,7 @@ BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench"
 SCRIPTS = sorted(path.name for path in BENCH.glob("*.py") if "__main__" in path.read_text())
 # The words that those need which have parts or ask for more than options.
 WORDS = {"devices.py": ["curve"], "failures.py": ["goodput"], "plan.py": ["plain", "--jobs", "sector"], "precision.py": ["job.toml"],
-         "predicted.py": ["steps"], "simulate.py": ["weak"], "slide.py": ["memory"], "strategies.py": ["table"], "figures.py": ["no-such-figure"]}
+         "predicted.py": ["steps"], "python.py": ["calls"], "simulate.py": ["weak"], "slide.py": ["memory"], "strategies.py": ["table"], "figures.py": ["no-such-figure"]}
 # Those that read a data set, and what lets them begin with it.
 READERS = {"devices.py": ["curve"], "devices_real.py": [], "plan.py": ["plain", "--jobs", "sector"], "precision.py": ["job.toml"],
            "slide_accuracy.py": []}

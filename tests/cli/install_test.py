@@ -47,7 +47,7 @@ class InstallTest(unittest.TestCase):
     def test_all_parts_are_there(self):
         for file in ("share/doc/yoke/first-hour.md", "share/doc/yoke/LICENSE", "share/yoke/examples/strategies/allreduce.toml"):
             self.assertTrue(os.path.exists(os.path.join(self.prefix, file)), file)
-        self.assertEqual(os.listdir(os.path.join(self.prefix, "include")), ["yoke.h"])
+        self.assertEqual(sorted(os.listdir(os.path.join(self.prefix, "include"))), ["yoke", "yoke.h"])
         libraries = os.path.join(BIN, "yoke-mpi")
         if os.path.isdir(libraries):
             self.assertEqual(sorted(os.listdir(libraries)), sorted(os.listdir(os.path.join(self.prefix, "libexec/yoke-mpi"))))
@@ -56,12 +56,35 @@ class InstallTest(unittest.TestCase):
             self.assertNotIn("not found", linked)
             self.assertNotIn(CLONE, linked)
 
+    def build_example(self, build):
+        source = os.path.join(self.prefix, "share/yoke/examples/library")
+        for words in (["-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}", "-S", source], ["--build", build]):
+            done = subprocess.run(["cmake", *words], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_a_program_has_a_strategy_and_a_layer_of_its_own(self):
+        build = os.path.join(self.work, "build")
+        self.build_example(build)
+        with open(os.path.join(self.work, "own.toml"), "w") as out:
+            out.write('[data]\nformat = "synthetic-digits"\ntrain_size = 2000\ntest_size = 200\n[train]\nepochs = 2\nlearning_rate = 0.05\n'
+                      '[node]\nthreads = 1\n[cluster]\nreplicas = 2\nstrategy = "averaging"\nperiod = 4\n[[model.layer]]\ntype = "flatten"\n'
+                      '[[model.layer]]\ntype = "linear"\noutputs = 32\n[[model.layer]]\ntype = "softsign"\n'
+                      '[[model.layer]]\ntype = "linear"\noutputs = 10\n')
+
+        def train(*words):
+            return subprocess.run([os.path.join(build, "train"), "own.toml", *words], cwd=self.work, capture_output=True, text=True, timeout=120)
+        done = train("own")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertGreater(float(re.search(r"test accuracy ([\d.]+)", done.stdout)[1]), 0.5)
+        self.assertRegex(done.stdout, r"the first of 10 outputs: 0\.\d{4}\n$")
+        wrong = train("wrong", "cluster.perid=3")
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn("period", wrong.stderr)
+
     def test_a_c_program_predicts(self):
         demo, build = os.path.join(self.prefix, "share/yoke/examples/demo.toml"), os.path.join(self.work, "build")
         self.yoke("train", demo, "--run", "c", *SMALL)
-        for words in (["-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}", "-S", os.path.join(self.prefix, "share/yoke/examples/library")],
-                      ["--build", build]):
-            subprocess.run(["cmake", *words], check=True, capture_output=True)
+        self.build_example(build)
         predict = os.path.join(build, "predict")
         done = subprocess.run([predict, os.path.join(self.work, "c")], input="0 " * 784 * 2, capture_output=True, text=True, timeout=60)
         self.assertEqual((done.returncode, done.stderr), (0, ""))

@@ -34,8 +34,16 @@ class ExamplesTest(unittest.TestCase):
     def test_callback(self):
         self.assertLess(self.number("callback.py", r"interrupted after (\d+)"), 500)
 
-    def test_onnx_network(self):
-        self.assertGreater(self.number("onnx_network.py", r"after ([\d.]+)"), 0.85)
+    def test_fine_tuned_resnet(self):
+        self.assertGreater(self.number("fine_tuned_resnet.py", r"fine-tuned ([\d.]+)"), 0.85)
+
+    def test_regression_table(self):
+        self.assertGreater(self.number("regression_table.py", r"r2 ([\d.]+)"), 0.98)
+
+    def test_averaging_strategy(self):
+        out = self.run_script("averaging_strategy.py")
+        for where in ("threads", "simulated"):
+            self.assertGreater(float(re.search(where + r" ([\d.]+)", out)[1]), 0.6)
 
     def test_all_are_tested(self):
         source = pathlib.Path(__file__).read_text()

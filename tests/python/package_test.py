@@ -7,6 +7,7 @@ import logging
 import os
 import pathlib
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -65,6 +66,65 @@ class PackageTest(unittest.TestCase):
             model = run.model()
             self.assertEqual(model.predict(x).shape, (200, 2), name)
             self.assertGreater(model.evaluate(x, Y)["accuracy"], 0.7, name)
+
+    def test_tables_of_arrow_and_tensors(self):
+        class Tensor:  # as PyTorch's
+            def __dlpack__(self, **rest):
+                return X.__dlpack__(**rest)
+
+            def __dlpack_device__(self):
+                return X.__dlpack_device__()
+        kinds = {"dlpack": Tensor(), "buffer": memoryview(X)}
+        try:
+            import pyarrow
+            kinds["arrow"] = pyarrow.table({f"c{i}": X[:, i] for i in range(5)})
+            kinds["batch"] = pyarrow.record_batch({f"c{i}": X[:, i] for i in range(5)})
+        except ImportError:
+            pass  # tools/setup python installs it
+        scores = []
+        for name, x in kinds.items():
+            model = yoke.train(NET, (x, Y), run=name).model()
+            scores.append(model.predict(x))
+            np.testing.assert_array_equal(scores[-1], scores[0], name)
+
+        class Broken:
+            def __dlpack__(self, **rest):
+                raise BufferError("it needs a gradient")
+        with self.assertRaisesRegex(yoke.UserError, "cannot be read as an array: it needs a gradient"):
+            yoke.train(NET, (Broken(), Y))
+
+    def test_batches_of_an_iterator(self):
+        labels = (X[:, :3] > 0).astype(int)
+        kinds = {"classes": (X, Y), "texts": (X, np.where(Y == 1, "yes", "no")), "sets": (X, scipy.sparse.csr_matrix(labels)),
+                 "numbers": (X, X[:, 0] + 0.5), "sparse": (scipy.sparse.csr_matrix(X), Y), "bytes": ((X > 0).astype(np.uint8), Y)}
+        for name, (x, y) in kinds.items():
+            whole = yoke.train(NET, {"train": (x, y), "test": (x[:50], y[:50])}, run=f"{name}-whole")
+            parts = ((x[at:at + 60], y[at:at + 60]) for at in range(0, 200, 60))
+            test = [(x[at:at + 25], y[at:at + 25]) for at in (0, 25)]
+            run = yoke.train(NET, {"train": parts, "test": iter(test)}, run=name, keys={"data.memory_limit": 0})
+            np.testing.assert_array_equal(whole.model().predict(x), run.model().predict(x), name)
+            self.assertEqual(whole.test, run.test)
+
+    def test_a_bar_shows_progress(self):
+        told = []
+
+        class Bar:
+            def __init__(self, total, **rest):
+                self.n, self.total = 0, total
+                told.append(total)
+
+            def update(self, by):
+                self.n += by
+
+            def set_postfix(self, metrics):
+                told.append((round(self.n, 6), *metrics))
+
+            def close(self):
+                told.append("closed")
+        from yoke import _runs
+        yoke.train(NET, (X, Y), run="a", callbacks=[_runs._Bar(Bar)])
+        self.assertEqual((told[0], told[-2], told[-1]), (10, (10, "loss"), "closed"))
+        self.assertFalse(_runs._in_notebook())
 
     def test_classes_are_texts_or_numbers(self):
         names = np.where(Y == 1, "yes", "no")
@@ -261,11 +321,25 @@ class PackageTest(unittest.TestCase):
         self.assertGreater(counted[0], 20)
 
     def test_a_process_may_fork_afterwards(self):
-        yoke.train(JOB, run="a")
+        run = yoke.train({**JOB, "node": {"threads": 2}}, run="a")
+        model, many = run.model(), np.zeros((20000, 784), np.float32)
+        scores = model.predict(many)
         child = os.fork()
         if child == 0:
-            os._exit(0 if yoke.train(JOB, run="b").test["accuracy"] > 0.2 else 1)
+            same = np.array_equal(model.predict(many), scores)
+            os._exit(0 if same and yoke.train({**JOB, "node": {"threads": 2}}, run="b").test["accuracy"] > 0.2 else 1)
         self.assertEqual(os.waitpid(child, 0)[1], 0)
+
+    def test_processes_of_a_launcher(self):
+        if not shutil.which("mpirun.openmpi"):
+            self.skipTest("no Open MPI: tools/setup build")
+        pathlib.Path("program.py").write_text(f"import yoke\nrun = yoke.train({JOB!r}, run='r')\nprint(run.test)\n")
+        allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PYTHONPATH": module.MODULE}
+        done = subprocess.run(["mpirun.openmpi", "--oversubscribe", "-n", "2", sys.executable, "program.py"], capture_output=True, text=True,
+                              env={**os.environ, **allowed}, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("accuracy", done.stdout)
+        self.assertIn("world\": 2", pathlib.Path("r/metrics.jsonl").read_text().replace("\":2", "\": 2"))
 
     def test_lists_plans_and_simulations(self):
         self.assertIn("relu", [entry["name"] for entry in yoke.list("layers")])
