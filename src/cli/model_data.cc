@@ -160,7 +160,7 @@ DataInfo InfoFor(const ModelFile& model, const std::string& format) {
   return info;
 }
 
-std::vector<int64_t> AllOf(int64_t examples) {
+std::vector<int64_t> NumbersBelow(int64_t examples) {
   std::vector<int64_t> all(static_cast<size_t>(examples));
   std::iota(all.begin(), all.end(), 0);
   return all;
@@ -171,7 +171,7 @@ std::unique_ptr<Reader> OpenNamed(const ModelFile& model, const OpenFiles& reque
     Value own = model.job().data();
     own.Erase("augment");
     DataSets sets = OpenData(own, model.job().seed());
-    return Subset(sets.train, AllOf(sets.train->Size()));
+    return Subset(sets.train, NumbersBelow(sets.train->Size()));
   }
   const Value section = DataSection(model.job(), request.format);
   const std::string& name = *section.Find("format")->AsString();

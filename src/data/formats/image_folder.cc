@@ -71,39 +71,39 @@ void Reorder(uint8_t* blocks, size_t size, std::vector<int64_t> order) {
 }
 
 // A set of examples, by the name of a folder above those of the classes.
-enum class Part : uint8_t { kTrain, kValidation, kTest };
+enum class ImageSet : uint8_t { kTrain, kValidation, kTest };
 
-std::optional<Part> PartNamed(std::string_view folder) {
-  if (folder == "train" || folder == "training") return Part::kTrain;
-  if (folder == "val" || folder == "valid" || folder == "validation") return Part::kValidation;
-  if (folder == "test" || folder == "testing") return Part::kTest;
+std::optional<ImageSet> SetNamed(std::string_view folder) {
+  if (folder == "train" || folder == "training") return ImageSet::kTrain;
+  if (folder == "val" || folder == "valid" || folder == "validation") return ImageSet::kValidation;
+  if (folder == "test" || folder == "testing") return ImageSet::kTest;
   return std::nullopt;
 }
 
-// Of "photos/val/cat/1.jpg": the first folder above the class's that names a part.
-std::optional<Part> PartOf(std::string_view path) {
+// Of "photos/val/cat/1.jpg": the first folder above the class's that names a set.
+std::optional<ImageSet> SetOf(std::string_view path) {
   const size_t file = path.rfind('/');
   const size_t folder = file == path.npos ? path.npos : path.substr(0, file).rfind('/');
   if (folder == path.npos) return std::nullopt;
   for (size_t begin = 0; begin < folder;) {
     const size_t end = std::min(path.find('/', begin), folder);
-    if (const auto part = PartNamed(path.substr(begin, end - begin))) return part;
+    if (const auto set = SetNamed(path.substr(begin, end - begin))) return set;
     begin = end + 1;
   }
   return std::nullopt;
 }
 
-// The part of each image; empty unless the folders of at least two parts hold images.
-std::vector<Part> PartsOf(const std::vector<std::string>& paths) {
-  std::vector<Part> parts;
+// The set of each image; empty unless the folders of at least two sets hold images.
+std::vector<ImageSet> SetsOfImages(const std::vector<std::string>& paths) {
+  std::vector<ImageSet> sets;
   std::array<bool, 3> holds = {};
   for (const std::string& path : paths) {
-    const auto part = PartOf(path);
-    if (part) holds[static_cast<size_t>(*part)] = true;
-    parts.push_back(part.value_or(Part::kTrain));
+    const auto set = SetOf(path);
+    if (set) holds[static_cast<size_t>(*set)] = true;
+    sets.push_back(set.value_or(ImageSet::kTrain));
   }
-  if (!holds[0] || std::ranges::count(holds, true) < 2) parts.clear();
-  return parts;
+  if (!holds[0] || std::ranges::count(holds, true) < 2) sets.clear();
+  return sets;
 }
 
 // Copies example i of one set to another.
@@ -125,9 +125,9 @@ class Loader {
     all_paths_.clear();
     for (const std::string& path : paths) ReadPath(path, loaded.train);
     classes_.Close(loaded.train.classes);
-    const std::vector<Part> parts = PartsOf(all_paths_);
-    if (parts.empty()) return;
-    Divide(parts, loaded);
+    const std::vector<ImageSet> sets = SetsOfImages(all_paths_);
+    if (sets.empty()) return;
+    Divide(sets, loaded);
     const auto count = [](int64_t images, const char* set) {
       return images > 0 ? fmt::format(", {} {}", images, set) : "";
     };
@@ -141,11 +141,11 @@ class Loader {
   void ReadTest(const std::vector<std::string>& paths, MemoryData& data) {
     all_paths_.clear();
     for (const std::string& path : paths) ReadPath(path, data);
-    const std::vector<Part> parts = PartsOf(all_paths_);
-    if (std::ranges::count(parts, Part::kTest) == 0 || files_->labels_optional) return;
+    const std::vector<ImageSet> sets = SetsOfImages(all_paths_);
+    if (std::ranges::count(sets, ImageSet::kTest) == 0 || files_->labels_optional) return;
     LoadedData divided(files_->memory_limit);
     divided.train = std::move(data);
-    Divide(parts, divided);
+    Divide(sets, divided);
     data = std::move(divided.test);
   }
 
@@ -160,16 +160,16 @@ class Loader {
   }
 
  private:
-  // Moves the examples of other parts out of `loaded.train`.
-  void Divide(const std::vector<Part>& parts, LoadedData& loaded) const {
+  // Moves the examples of other sets out of `loaded.train`.
+  void Divide(const std::vector<ImageSet>& sets, LoadedData& loaded) const {
     MemoryData all = std::move(loaded.train);
     loaded.train = MemoryData(files_->memory_limit);
     for (int64_t i = 0; i < all.size; ++i) {
-      const Part part = parts[static_cast<size_t>(i)];
+      const ImageSet set = sets[static_cast<size_t>(i)];
       CopyExample(all, i,
-                  part == Part::kTrain        ? loaded.train
-                  : part == Part::kValidation ? loaded.validation
-                                              : loaded.test);
+                  set == ImageSet::kTrain        ? loaded.train
+                  : set == ImageSet::kValidation ? loaded.validation
+                                                 : loaded.test);
     }
   }
 

@@ -77,7 +77,7 @@ std::vector<std::string> NamesOf(const std::vector<std::string>& folders) {
 constexpr std::array kSets = {"train", "validation", "test"};
 
 /// The metrics of an event, such as ("test_accuracy", 0.9).
-std::vector<std::pair<std::string, double>> MetricsOf(const Value& line) {
+std::vector<std::pair<std::string, double>> FiguresOf(const Value& line) {
   std::vector<std::pair<std::string, double>> metrics;
   for (const char* set : kSets)
     if (const Value* table = line.Find(set); table && table->AsTable())
@@ -113,7 +113,7 @@ std::string RunsAsCsv(const std::vector<std::string>& folders) {
   for (size_t i = 0; i < folders.size(); ++i) runs.push_back(RunOf(folders[i], names[i]));
   for (const Table& run : runs)
     for (const Value& line : *Value(run).Find("lines")->AsList())
-      for (const auto& [name, value] : MetricsOf(line))
+      for (const auto& [name, value] : FiguresOf(line))
         if (std::ranges::find(columns, name) == columns.end()) columns.push_back(name);
   std::string text = "run,seed";
   for (const char* fact : kFacts) text += fmt::format(",{}", fact);
@@ -129,7 +129,7 @@ std::string RunsAsCsv(const std::vector<std::string>& folders) {
         const Value* value = line.Find(fact);
         text += "," + (!value ? "" : value->AsString() ? *value->AsString() : FormatValue(*value));
       }
-      const auto metrics = MetricsOf(line);
+      const auto metrics = FiguresOf(line);
       for (const std::string& column : columns) {
         const auto found =
             std::ranges::find(metrics, column, &std::pair<std::string, double>::first);
@@ -151,7 +151,7 @@ std::vector<SeedGroup> SeedGroupsOf(const std::vector<std::string>& folders) {
     SeedOf(*run.AsTable(), job);
     std::vector<std::pair<std::string, double>> last;
     for (const Value& line : *run.Find("lines")->AsList()) {
-      auto metrics = MetricsOf(line);
+      auto metrics = FiguresOf(line);
       std::erase_if(metrics, [](const auto& one) { return one.first.starts_with("train_"); });
       if (!metrics.empty()) last = std::move(metrics);
     }
