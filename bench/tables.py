@@ -1,6 +1,14 @@
-"""Six tables, with no setting but the label: yoke beside scikit-learn's MLPClassifier and MLPRegressor, each a process that reads the CSV file, trains and scores the test file."""
-import argparse
+#!/usr/bin/env python3
+"""Six tables, with no setting but the label: yoke beside scikit-learn's MLPClassifier and MLPRegressor.
+
+usage: tools/bench bench/tables.py [options]
+
+Each side is a process that reads the CSV file, trains and scores the test file, a fifth of the rows, drawn anew for each of --seeds. scikit-learn's
+networks are its defaults behind StandardScaler, OneHotEncoder and SimpleImputer. Three of the tables are scikit-learn's, two of the package plotnine, one of
+statsmodels; these packages are fetched without what they need to run. --set KEY=VALUE changes yoke's job, to try other defaults.
+"""
 import csv
+import errno
 import json
 import os
 import pathlib
@@ -8,18 +16,18 @@ import random
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
-from lib.places import ROOT
+from lib.options import main, part
+from lib.places import CORES, PROGRAM
 from lib.tables import print_table
 
 CACHE = pathlib.Path(os.environ.get("YOKE_CACHE", pathlib.Path.home() / ".cache/yoke"))
 PACKAGES = CACHE / "tables"
-# name, label, dropped columns, source: scikit-learn's loader, or a file of a package that carries it
-TABLES = [("breast_cancer", "target", [], "load_breast_cancer"), ("digits", "target", [], "load_digits"),
-          ("penguins", "species", [], "plotnine/data/penguins.csv"), ("fair", "religious", [], "statsmodels/datasets/fair/fair.csv"),
-          ("diabetes", "target", [], "load_diabetes"), ("diamonds", "price", [], "plotnine/data/diamonds.csv")]
+# name, label, source: scikit-learn's loader, or a file of a package that carries it
+TABLES = [("breast_cancer", "target", "load_breast_cancer"), ("digits", "target", "load_digits"),
+          ("penguins", "species", "plotnine/data/penguins.csv"), ("fair", "religious", "statsmodels/datasets/fair/fair.csv"),
+          ("diabetes", "target", "load_diabetes"), ("diamonds", "price", "plotnine/data/diamonds.csv")]
 REGRESSIONS = {"diabetes", "diamonds"}
 SKLEARN = """
 import sys
@@ -80,55 +88,50 @@ def timed(command, folder):
     return done.stdout, time.monotonic() - began
 
 
-def yoke(options, label, regression, seed, folder):
+def yoke(arguments, label, regression, seed, folder):
     task = 'task = "regression"\n' if regression else ""
     (folder / "job.toml").write_text(f'[data]\nformat = "csv"\ntrain = "train.csv"\ntest = "test.csv"\nlabel = "{label}"\n{task}', encoding="utf-8")
-    words = [word for setting in options.set for word in ("--set", setting)]
-    out, seconds = timed([options.yoke, "train", "job.toml", "--json", "--run", f"r{seed}", "--set", f"train.seed={seed}", *words], folder)
-    end = json.loads(out.splitlines()[-1])
-    return end["test"]["r2" if regression else "accuracy"], seconds, end["epochs"]
+    words = [word for setting in arguments.set for word in ("--set", setting)]
+    out, seconds = timed([PROGRAM, "train", "job.toml", "--json", "--run", "run", "--set", f"train.seed={seed}", *words], folder)
+    return json.loads(out.splitlines()[-1])["test"]["r2" if regression else "accuracy"], seconds
 
 
 def sklearn(_, label, regression, seed, folder):
     out, seconds = timed([python(), "-W", "ignore", "-c", SKLEARN, "regression" if regression else "classes", label, str(seed)], folder)
-    return float(out), seconds, None
+    return float(out), seconds
 
 
-def rows_of(options):
-    for name, label, _, source in TABLES:
-        if options.only and name not in options.only.split(","):
+def rows_of(arguments):
+    for name, label, source in TABLES:
+        if arguments.only and name not in arguments.only.split(","):
             continue
         names, rows = load(source)
-        if options.quick:
-            rows = random.Random(0).sample(rows, min(len(rows), 400))
+        if arguments.rows:
+            rows = random.Random(0).sample(rows, min(len(rows), arguments.rows))
         results = {"yoke": [], "scikit-learn": []}
-        for seed in range(1, 2 if options.quick else options.seeds + 1):
-            with tempfile.TemporaryDirectory() as folder:
-                folder = pathlib.Path(folder)
-                split(names, rows, seed, folder)
-                for who, run in (("yoke", yoke), ("scikit-learn", sklearn)):
-                    results[who].append(run(options, label, name in REGRESSIONS, seed, folder))
-                    print(name, seed, who, results[who][-1], file=sys.stderr, flush=True)
+        for seed in range(1, arguments.seeds + 1):
+            folder = arguments.runs / f"{name}-{seed}"
+            folder.mkdir()
+            split(names, rows, seed, folder)
+            for who, run in (("yoke", yoke), ("scikit-learn", sklearn)):
+                results[who].append(run(arguments, label, name in REGRESSIONS, seed, folder))
+                print(name, seed, who, *results[who][-1], file=sys.stderr, flush=True)
         cells = [name, f"{len(rows):,} x {len(names) - 1}", "R2" if name in REGRESSIONS else "accuracy"]
-        for which, form in ((0, ".3f"), (1, ".2f")):
-            for of in results.values():
-                values = [one[which] for one in of]
-                deviation = f" +- {statistics.stdev(values):{form}}" if len(values) > 1 and which == 0 else ""
-                cells.append(f"{statistics.mean(values):{form}}{deviation}")
-        yield cells
+        for of in results.values():
+            scores = [score for score, _ in of]
+            cells.append(f"{statistics.mean(scores):.3f}" + (f" +- {statistics.stdev(scores):.3f}" if len(scores) > 1 else ""))
+        yield [*cells, *(f"{statistics.median(seconds for _, seconds in of):.2f}" for of in results.values())]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--yoke", default=str(ROOT / "build/bin/yoke"))
-    parser.add_argument("--seeds", type=int, default=5, help="splits into training and test data, each trained once")
-    parser.add_argument("--only", help="names of tables, with commas")
-    parser.add_argument("--set", action="append", default=[], help="a key of yoke's job, to try other defaults")
-    parser.add_argument("--quick", action="store_true", help="one split of 400 rows")
-    options = parser.parse_args()
+@part(quick={"seeds": 1, "rows": 300, "only": "breast_cancer,penguins,diabetes"}, threads=CORES, seeds=5, rows=0, only="", set=[])
+def tables(arguments):
+    """Scores and seconds of both sides."""
+    if not PROGRAM.exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(PROGRAM))
     fetch()
-    print_table(["table", "rows x columns", "score", "yoke", "scikit-learn", "yoke, s", "scikit-learn, s"], rows_of(options))
+    print_table(["table", "rows x columns", "score", "yoke", "scikit-learn", "yoke, s", "scikit-learn, s"], rows_of(arguments))
+    return f"mean and standard deviation of the scores, median of the seconds, over {arguments.seeds} splits"
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__)
