@@ -17,6 +17,7 @@ CommandEntry bench_command();
 CommandEntry list_command();
 CommandEntry doctor_command();
 CommandEntry completion_command();
+CommandEntry man_command();
 CommandEntry version_command();
 
 /// A new command is a file src/cli/<name>.cc with a function that returns its entry, and two lines
@@ -26,7 +27,7 @@ const std::vector<CommandEntry>& Commands() {
       train_command(),   eval_command(),       predict_command(),  export_command(),
       report_command(),  plan_command(),       simulate_command(), synthesize_command(),
       convert_command(), info_command(),       bench_command(),    list_command(),
-      doctor_command(),  completion_command(), version_command(),
+      doctor_command(),  completion_command(), man_command(),      version_command(),
   };
   return list;
 }

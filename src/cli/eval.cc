@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "cli/command.h"
+#include "cli/eval_details.h"
 #include "cli/model_data.h"
 #include "kernels/threads.h"
 #include "train/evaluation.h"
@@ -24,14 +25,19 @@ class EvalCommand : public Command {
                     "Data to measure on, - for standard input (default: the job's test data)");
     arguments.Option("--format", "NAME", &format_,
                      "Format of FILE (default: that of the job's data)");
+    arguments.Flag("--train", &training_, "Measure on the job's training data");
+    details_.Declare(arguments);
     search_.Declare(arguments);
   }
 
   int Run(Output& out) override {
     Require(!checkpoint_.empty(), "`yoke eval` needs a checkpoint, such as runs/NAME/last");
-    const ModelFile model(checkpoint_);
+    Require(!training_ || files_.empty(), "--train names the data already: leave out {}",
+            files_.empty() ? "" : files_[0]);
+    const std::unique_ptr<const ModelFile> opened = OpenModel(checkpoint_);
+    const ModelFile& model = *opened;
     const std::unique_ptr<Reader> reader =
-        OpenFor(model, {.files = files_, .format = format_}, out);
+        OpenFor(model, {.files = files_, .format = format_, .training = training_}, out);
     const int threads = search_.threads > 0 ? search_.threads : model.job().Threads();
     SetKernelThreads(threads);
     const PlacedValues values(model);
@@ -44,26 +50,37 @@ class EvalCommand : public Command {
     const double began = Now();
     if (const auto tables = TablesFor(model, *reader, search_, /*aside=*/false, out)) {
       const double built = Now() - began;
+      Require(!details_.asked(), "--details and the like need --search exact");
       PrintSearch(EvaluateSearch(*reader, request, *tables), *tables, *reader, built, out);
       return 0;
     }
     const Metrics metrics = Evaluate(*reader, request);
     RequirePossible(metrics, model);
-    Print(metrics, *reader, confusion ? &*confusion : nullptr, Now() - began, out);
+    const double seconds = Now() - began;
+    Print(metrics, *reader, confusion ? &*confusion : nullptr, seconds, out);
+    Table event = EventOf(metrics, *reader, confusion ? &*confusion : nullptr, seconds);
+    if (details_.asked())
+      event =
+          Join(std::move(event), details_.Measure(model, *reader, ClassNames(reader->Info()), out));
+    out.Event("eval", std::move(event));
     return 0;
   }
 
  private:
-  void Print(const Metrics& metrics, const Reader& reader, const Confusion* confusion,
-             double seconds, Output& out) const {
+  Table EventOf(const Metrics& metrics, const Reader& reader, const Confusion* confusion,
+                double seconds) const {
     Table event = {{"checkpoint", checkpoint_},
                    {"examples", reader.Size()},
                    {"seconds", seconds},
                    {"metrics", TableOf(metrics)}};
+    if (confusion) event = Join(std::move(event), EventOf(*confusion, ClassNames(reader.Info())));
+    return event;
+  }
+
+  static void Print(const Metrics& metrics, const Reader& reader, const Confusion* confusion,
+                    double seconds, Output& out) {
     const std::vector<std::string> names =
         confusion ? ClassNames(reader.Info()) : std::vector<std::string>();
-    if (confusion) event = Join(std::move(event), EventOf(*confusion, names));
-    out.Event("eval", std::move(event));
     out.Text(fmt::format("{} examples in {}", Count(reader.Size()), Duration(seconds)));
     for (const auto& [name, value] : metrics)
       out.Text(fmt::format("{:<9} {}", name, Metric(value)));
@@ -151,6 +168,8 @@ class EvalCommand : public Command {
   std::string checkpoint_;
   std::vector<std::string> files_;
   std::string format_;
+  bool training_ = false;
+  EvalDetails details_;
   SearchOptions search_;
 };
 
@@ -165,6 +184,10 @@ CommandEntry eval_command() {
           "  yoke eval runs/lenet/last                         on the job's own test data\n"
           "  yoke eval runs/lenet/best images.gz labels.gz     on other files, images and labels "
           "in pairs\n"
+          "  yoke eval runs/lenet/last --train                 training accuracy\n"
+          "  yoke eval runs/lenet/last --mistakes 20           what it gets most wrong\n"
+          "  yoke eval runs/table --details --curves c.csv     calibration, ROC curves\n"
+          "  yoke eval model.onnx test.csv --format csv        an ONNX file\n"
           "  yoke eval runs/text test.svm --format libsvm\n"
           "  yoke eval runs/labels/last --search tables        recall and speed of a sparse search",
           [] { return std::unique_ptr<Command>(new EvalCommand); }};

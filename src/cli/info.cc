@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <set>
 
 #include "api/no_input.h"
 #include "base/check.h"
@@ -182,15 +183,26 @@ class Description {
     size_t longest = kShortName;
     for (const LayerInfo& layer : layers_) longest = std::max(longest, layer.name.size());
     const auto fits = [&](const std::string& line) { return line.size() <= width; };
+    const size_t distinct = Distinct(longest);
     std::vector<std::string> lines = TableLines(Rows(longest), {3, 4});
     if (std::all_of(lines.begin(), lines.end(), fits)) return lines;
-    for (size_t least = kShortName; least < longest;) {  // the shortest that is too long
+    for (size_t least = distinct; least < longest;) {  // the shortest that is too long
       const size_t middle = (least + longest) / 2;
       lines = TableLines(Rows(middle), {3, 4});
       const bool good = std::all_of(lines.begin(), lines.end(), fits);
       good ? least = middle + 1 : longest = middle;
     }
-    return TableLines(Rows(std::max(kShortName, longest - 1)), {3, 4});
+    return TableLines(Rows(std::max(distinct, longest - 1)), {3, 4});
+  }
+
+  /// The least length at which no two shortened names are the same.
+  size_t Distinct(size_t longest) const {
+    for (size_t length = kShortName; length < longest; ++length) {
+      std::set<std::string> names;
+      for (const LayerInfo& layer : layers_) names.insert(Shortened(layer.name, length));
+      if (names.size() == layers_.size()) return length;
+    }
+    return longest;
   }
 
   std::vector<std::vector<std::string>> Rows(size_t longest) const {

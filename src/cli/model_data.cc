@@ -8,13 +8,16 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <numeric>
 #include <string_view>
 
 #include "base/check.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/registry.h"
 #include "cli/command.h"
 #include "data/source.h"
+#include "model/onnx/onnx.h"
 #include "model/ranking.h"
 
 namespace yoke {
@@ -136,7 +139,40 @@ class ReaderOfInput : public Reader {
   std::unique_ptr<StandardInput> input_;
 };
 
+/// What is known of an ONNX file's data, with the normalization that yoke noted in it; a file of
+/// another program takes input as the format gives it.
+DataInfo InfoFor(const ModelFile& model, const std::string& format) {
+  DataInfo info = model.header().data;
+  if (!model.folder().ends_with(".onnx")) return info;
+  const auto facts = ReadOnnx(model.folder()).metadata;
+  const auto numbers = [&](const char* key) {
+    const auto found = facts.find(key);
+    const Value list = found == facts.end() ? Value(List{}) : ParseJson(found->second);
+    return NumbersAt(Table{{"list", list}}, "list");
+  };
+  const bool images = format == "idx" || format == "cifar" || format == "image-folder";
+  const auto scale = facts.find("input_scale");
+  info.normalization.scale = scale != facts.end()                 ? std::stod(scale->second)
+                             : images && !facts.contains("input") ? 1.0 / 255
+                                                                  : 1;
+  info.normalization.mean = numbers("input_mean");
+  info.normalization.deviation = numbers("input_deviation");
+  return info;
+}
+
+std::vector<int64_t> NumbersBelow(int64_t examples) {
+  std::vector<int64_t> all(static_cast<size_t>(examples));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
 std::unique_ptr<Reader> OpenNamed(const ModelFile& model, const OpenFiles& request, Output& out) {
+  if (request.training) {
+    Value own = model.job().data();
+    own.Erase("augment");
+    DataSets sets = OpenData(own, model.job().seed());
+    return Subset(sets.train, NumbersBelow(sets.train->Size()));
+  }
   const Value section = DataSection(model.job(), request.format);
   const std::string& name = *section.Find("format")->AsString();
   const FormatEntry& format = FindEntry(formats(), "format", name);
@@ -147,8 +183,9 @@ std::unique_ptr<Reader> OpenNamed(const ModelFile& model, const OpenFiles& reque
   for (const std::string& file : request.files)
     Require(fs::exists(file), "there is no file {}", file);
   std::vector<std::string> notes;
+  const DataInfo like = InfoFor(model, name);
   auto reader = OpenLike(section, {.paths = request.files,
-                                   .like = model.header().data,
+                                   .like = like,
                                    .labels_optional = request.labels_optional,
                                    .seed = model.job().seed(),
                                    .notes = &notes});
@@ -168,6 +205,11 @@ std::shared_ptr<const OutputSearch> TrainedTables(const ModelFile& model) {
 }
 
 }  // namespace
+
+std::unique_ptr<const ModelFile> OpenModel(const std::string& path) {
+  if (path.ends_with(".onnx")) return std::make_unique<ModelFile>(OnnxPath{path});
+  return std::make_unique<ModelFile>(path);
+}
 
 void SearchOptions::Declare(Arguments& arguments) {
   constexpr int kMostTables = 1024, kMostIds = 1 << 16, kMostThreads = 4096;

@@ -14,6 +14,9 @@ namespace yoke {
 
 class Arguments;
 
+/// The model of a checkpoint, a run or an ONNX file (NAME.onnx). Throws UserError.
+std::unique_ptr<const ModelFile> OpenModel(const std::string& path);
+
 /// How to compute and rank outputs.
 struct SearchOptions {
   std::string search = "exact";  ///< exact, tables, trained
@@ -30,7 +33,8 @@ struct OpenFiles {
   std::vector<std::string> files;
   std::string format;
   bool labels_optional = false;
-  bool notes_aside = false;                                         ///< As in Output::Note.
+  bool training = false;     ///< Without files: the job's training data, not augmented.
+  bool notes_aside = false;  ///< As in Output::Note.
   std::function<std::string(const std::string&)> rename = nullptr;  ///< Of files in notes.
 };
 /// `out` gets notes about the data.

@@ -17,7 +17,8 @@
 namespace yoke {
 namespace {
 
-constexpr int64_t kJudged = 64;  // examples that tell whether hash tables pay
+constexpr int64_t kMostLabels = 100;  // with --threshold
+constexpr int64_t kJudged = 64;       // examples that tell whether hash tables pay
 
 std::vector<int32_t> LabelsOf(const std::vector<Guess>& guesses) {
   std::vector<int32_t> labels;
@@ -60,6 +61,8 @@ class PredictCommand : public Command {
     arguments.Option("--format", "NAME", &format_,
                      "Format of FILE (default: that of the job's data)");
     arguments.Option("--top", "K", &top_, "Labels to print for each example (default: 1)");
+    arguments.Option("--threshold", "P", &threshold_,
+                     "Of sets of labels: print those of at least this probability, at most K");
     arguments.Option("--output", "FILE", &output_,
                      "Write the predictions to FILE.csv or FILE.jsonl");
     search_.Declare(arguments);
@@ -69,10 +72,15 @@ class PredictCommand : public Command {
     Require(!checkpoint_.empty(), "`yoke predict` needs a checkpoint, such as runs/NAME/last");
     Require(!files_.empty(), "`yoke predict` needs a file with examples");
     Require(top_ >= 1, "--top: expected at least 1, got {}", top_);
-    const ModelFile model(checkpoint_);
+    const std::unique_ptr<const ModelFile> opened = OpenModel(checkpoint_);
+    const ModelFile& model = *opened;
     const DataInfo& data = model.header().data;
     names_ = data.label_names;
     regression_ = data.regression;
+    Require(threshold_ == 0 || data.multi_label,
+            "--threshold has no effect: the model predicts one class or number an example");
+    if (threshold_ > 0 && top_ == 1)
+      top_ = static_cast<int>(std::min<int64_t>(data.outputs, kMostLabels));
     Require(!regression_ || top_ == 1, "--top has no effect: the model predicts numbers");
     CheckOutput(model);
     SetKernelThreads(search_.threads > 0 ? search_.threads : model.job().Threads());
@@ -138,6 +146,7 @@ class PredictCommand : public Command {
         one.scores = predictor.Values(i);
       else
         for (const auto& [label, probability] : predictor.Best(i)) {
+          if (probability < threshold_) continue;
           one.labels.push_back(names_.empty() ? std::to_string(label) : names_[label]);
           one.scores.push_back(probability);
         }
@@ -162,6 +171,7 @@ class PredictCommand : public Command {
   std::vector<std::string> files_;
   std::string format_;
   int top_ = 1;
+  double threshold_ = 0;
   SearchOptions search_;
 };
 

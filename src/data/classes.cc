@@ -88,4 +88,15 @@ std::string ClassLabels::Known() const {
   return names_.size() > 12 ? fmt::format("{}, ... ({} classes)", known, names_.size()) : known;
 }
 
+void AddLabel(int32_t label, SparseArrays& rows) {
+  const auto row = rows.ids.span().subspan(static_cast<size_t>(rows.offsets[rows.rows()]));
+  if (std::ranges::find(row, label) == row.end()) rows.ids.push_back(label);
+}
+
+void CloseLabelSets(ClassLabels& classes, SparseArrays& rows) {
+  classes.Close(rows.ids);
+  for (int64_t r = 0; r < rows.rows(); ++r)
+    std::sort(rows.ids.data() + rows.offsets[r], rows.ids.data() + rows.offsets[r + 1]);
+}
+
 }  // namespace yoke

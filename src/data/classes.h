@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "data/memory_reader.h"
 #include "data/reader.h"
 #include "data/storage.h"
 
@@ -39,5 +40,10 @@ class ClassLabels {
   std::string last_label_;
   int32_t last_index_ = -1;
 };
+
+/// Adds a label to the last row of `rows`, which is not ended, unless the row has it.
+void AddLabel(int32_t label, SparseArrays& rows);
+/// Closes the classes that are the labels of these rows, and sorts each row.
+void CloseLabelSets(ClassLabels& classes, SparseArrays& rows);
 
 }  // namespace yoke

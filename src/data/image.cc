@@ -80,6 +80,20 @@ ImageKind KindOfImage(std::string_view bytes) {
   return ImageKind::kNone;
 }
 
+std::string_view ForeignImage(std::string_view bytes) {
+  if (bytes.starts_with("GIF87a") || bytes.starts_with("GIF89a")) return "GIF";
+  if (bytes.starts_with("RIFF") && bytes.substr(0, 12).ends_with("WEBP")) return "WebP";
+  if (bytes.starts_with(std::string_view("II*\0", 4)) ||
+      bytes.starts_with(std::string_view("MM\0*", 4)))
+    return "TIFF";
+  constexpr size_t kReserved = 6, kHeader = 14, kLeast = 18;  // places in a BMP file
+  if (bytes.size() >= kLeast && bytes.starts_with("BM") &&
+      bytes.substr(kReserved, 4) == std::string_view("\0\0\0\0", 4) &&
+      bytes.substr(kHeader + 1, 3) == std::string_view("\0\0\0", 3))
+    return "BMP";
+  return "";
+}
+
 void CheckImageSize(const ImageSize& size, const std::string& name) {
   Require(size.height > 0 && size.width > 0, "{}: damaged image (a side of length 0)", name);
   Require(size.height <= kMaxPixels / size.width,
@@ -96,6 +110,11 @@ Image DecodeImage(std::string_view bytes, const std::string& name, const DecodeR
     case ImageKind::kNone:
       break;
   }
+  Require(
+      ForeignImage(bytes).empty(),
+      "{}: a {} image; expected JPEG or PNG: convert it, for example by `mogrify -format png` of "
+      "ImageMagick",
+      name, ForeignImage(bytes));
   throw UserError(
       fmt::format("{}: {}; expected a JPEG or PNG image", name,
                   bytes.empty() ? "the file is empty" : "neither a JPEG nor a PNG image"));

@@ -26,6 +26,9 @@ enum class ImageKind { kNone, kJpeg, kPng };
 
 /// The kind of image, from its first bytes.
 ImageKind KindOfImage(std::string_view bytes);
+/// The name of an image format that yoke does not read ("GIF"), from the first bytes; "" if they
+/// are of none.
+std::string_view ForeignImage(std::string_view bytes);
 
 /// Images with more pixels are refused, because a small file can claim any size.
 inline constexpr int64_t kMaxPixels = 100'000'000;

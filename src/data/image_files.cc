@@ -33,7 +33,8 @@ bool IsNamedLikeImage(const fs::path& path) {
 }
 
 bool IsImage(std::string_view head, const fs::path& path) {
-  return KindOfImage(head) != ImageKind::kNone || IsNamedLikeImage(path);
+  return KindOfImage(head) != ImageKind::kNone || !ForeignImage(head).empty() ||
+         IsNamedLikeImage(path);
 }
 
 std::string FolderName(const fs::path& path) { return path.parent_path().filename().string(); }

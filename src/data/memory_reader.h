@@ -46,11 +46,14 @@ struct MemoryData {
 
 /// The result of loading a job's files. A set that was not requested has size 0.
 struct LoadedData {
-  explicit LoadedData(int64_t limit = INT64_MAX) : train(limit), test(limit) {}
+  explicit LoadedData(int64_t limit = INT64_MAX) : train(limit), validation(limit), test(limit) {}
   DataInfo info;  ///< For both sets; `labelled` says whether examples have classes or labels.
   MemoryData train;
+  MemoryData validation;  ///< Of training files that hold validation examples, too.
   MemoryData test;
   std::vector<std::string> notes;  ///< Sentences for the user.
+  /// Numbers are of columns with units of their own, so normalize = "auto" standardizes them.
+  bool table = false;
 };
 
 class MemoryReader : public Reader {

@@ -57,9 +57,10 @@ std::vector<OptionSpec> NormalizeOptions() {
   return {
       {.name = "normalize",
        .fallback = "auto",
-       .help = "auto: image bytes become value/255, other values do not change; none: no value "
-               "changes; standard: like auto, then mean 0 and standard deviation 1 per channel "
-               "(of a vector: per feature), measured on the training examples.",
+       .help = "auto: image bytes become value/255, a table's columns of numbers get mean 0 and "
+               "standard deviation 1, measured on the training examples, other values do not "
+               "change; none: no value changes; standard: mean 0 and standard deviation 1 per "
+               "channel (of a vector: per feature), of images after the factor 1/255.",
        .choices = {"auto", "none", "standard"}},
       {.name = "mean",
        .type = OptionType::kFloats,
@@ -207,6 +208,13 @@ std::vector<int32_t> ClassesToSplit(const Options& options, const DataInfo& info
 }
 
 void CheckFiles(const Request& request, const ReadFiles& files) {
+  for (const auto& paths : {files.train, files.test, PathsOf(request.options, "validation")})
+    for (const std::string& path : paths)
+      Require(!path.ends_with(".parquet"),
+              "{}: Parquet files are not read; expected CSV, which pandas writes: "
+              "pandas.read_parquet(path).to_csv(path, index=False), or arrays through the Python "
+              "package",
+              path);
   Require(!request.format.synthetic || !request.options.Has("validation"),
           "{}: format '{}' reads no files; expected validation_share",
           request.options.Where("validation"), request.format.name);
@@ -215,7 +223,11 @@ void CheckFiles(const Request& request, const ReadFiles& files) {
           request.format.name);
 }
 
-void CheckShares(const Options& options, bool has_test) {
+void CheckShares(const Options& options, bool has_test, bool has_validation) {
+  for (const char* key : {"validation", "validation_share"})
+    Require(!has_validation || !options.Has(key),
+            "{}: the training files hold validation examples, too; leave it out",
+            options.Where(key));
   Require(!options.Has("validation") || !options.Has("validation_share"),
           "{}: the job names validation data too; expected one of them",
           options.Where("validation_share"));
@@ -223,9 +235,29 @@ void CheckShares(const Options& options, bool has_test) {
           "{}: the job names test data too; expected one of them", options.Where("test_share"));
 }
 
+// Features that are 0 or 1 stay so: categories, and indicators of missing numbers.
+void KeepIndicators(const std::vector<ColumnEncoding>& encodings, MeasuredChannels& measured) {
+  size_t feature = 0;
+  for (const ColumnEncoding& encoding : encodings)
+    for (int64_t i = 0; i < encoding.Features(); ++i, ++feature) {
+      if (i == 0 && !encoding.IsText()) continue;
+      measured.normalization.mean[feature] = 0;
+      measured.normalization.deviation[feature] = 1;
+      if (measured.needed.origin.empty()) continue;
+      measured.needed.origin[feature] = 0;
+      measured.needed.unit[feature] = 1;
+    }
+}
+
 // The normalization of a job, measured if requested.
 MeasuredChannels Measure(const Options& options, const std::shared_ptr<MemoryReader>& all,
-                         const Split& split) {
+                         const Split& split, bool table) {
+  if (table && options.String("normalize") == "auto" && !options.Has("mean") &&
+      !options.Has("deviation")) {
+    MeasuredChannels measured = MeasureChannels(*Subset(all, split.train));
+    KeepIndicators(all->Info().encodings, measured);
+    return measured;
+  }
   if (!IsMeasured(options)) return {all->Info().normalization, {}};
   Require(!all->Info().sparse, "{}: sparse data cannot be shifted; expected dense data",
           options.Where("normalize"));
@@ -276,7 +308,7 @@ DataSets SetsOf(LoadedData loaded, const Request& request, const ReadFiles& file
   const Options& options = request.options;
   CheckFeatures(options, loaded.info);
   CheckClasses(loaded);
-  CheckShares(options, loaded.test.size > 0);
+  CheckShares(options, loaded.test.size > 0, loaded.validation.size > 0);
   loaded.info.normalization = ChosenNormalization(options, loaded.info);
   DataSets sets;
   sets.notes = std::move(loaded.notes);
@@ -286,7 +318,7 @@ DataSets SetsOf(LoadedData loaded, const Request& request, const ReadFiles& file
   const auto classes = ClassesToSplit(options, loaded.info, loaded.train);
   auto all = std::make_shared<MemoryReader>(loaded.info, std::move(loaded.train));
   Split split = SplitExamples(options, all->Size(), seed, classes);
-  const auto [normalization, needed] = Measure(options, all, split);
+  const auto [normalization, needed] = Measure(options, all, split, loaded.table);
   if (rescales && !needed.origin.empty()) {
     all.reset();
     loaded.test = MemoryData();
@@ -305,6 +337,8 @@ DataSets SetsOf(LoadedData loaded, const Request& request, const ReadFiles& file
   } else if (!split.test.empty()) {
     sets.test = Subset(all, std::move(split.test));
   }
+  if (loaded.validation.size > 0)
+    sets.validation = std::make_unique<MemoryReader>(all->Info(), std::move(loaded.validation));
   if (!split.validation.empty()) sets.validation = Subset(all, std::move(split.validation));
   if (options.Has("validation"))
     sets.validation = OpenValidation(request, files, all->Info(), sets.notes);
@@ -331,7 +365,7 @@ DataSets OpenData(const Value& data_section, uint64_t seed) {
                         .test = PathsOf(options, "test"),
                         .memory_limit = ArrayLimit(options)};
   CheckFiles(request, files);
-  CheckShares(options, !files.test.empty());
+  CheckShares(options, !files.test.empty(), /*has_validation=*/false);
   return OpenFiles(request, files, seed);
 }
 
@@ -352,10 +386,15 @@ std::unique_ptr<Reader> OpenLike(const Value& data_section, const LikeRequest& l
                   .labels_optional = like.labels_optional,
                   .memory_limit = ArrayLimit(options)};
   if (files.test.empty()) files.test = PathsOf(options, share ? "train" : "test");
-  Require(!files.test.empty() || request.format.synthetic,
+  const bool may_hold_test = request.format.name == "image-folder";
+  if (files.test.empty() && may_hold_test) files.train = PathsOf(options, "train");
+  Require(!files.test.empty() || !files.train.empty() || request.format.synthetic,
           "the run has no test data: its job sets neither data.test nor data.test_share; expected "
           "a file to read");
   LoadedData loaded = request.format.load(options, files);
+  Require(files.train.empty() || loaded.test.size > 0, "the run has no test data: {}",
+          "its job sets neither data.test nor data.test_share, and its training images have no "
+          "folder test; expected a file to read");
   if (like.notes) *like.notes = std::move(loaded.notes);
   const DataInfo& read = loaded.info;
   Require(read.input == like.like.input, "{}: examples are {}; the model expects {}",

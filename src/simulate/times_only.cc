@@ -33,17 +33,19 @@ void TimesOnly::Begun() {
   record_ = MakeRecord(run);
   observers_ = request_.observers;
   observers_.insert(observers_.begin(), record_.get());
-  const StartEvent start = {.run = run,
-                            .parameters = here().model.graph.layout().Parameters(),
-                            .devices = here().model.devices,
-                            .hardware = HardwareOf(*request_.cluster, ranks) + ", times only",
-                            .executor = here().job.node.String("executor"),
-                            .strategy = StrategyOf(here().job).name,
-                            .world = ranks,
-                            .train_examples = context_.data.train->Size(),
-                            .test_examples = context_.data.test ? context_.data.test->Size() : 0,
-                            .epochs_done = Epochs(),
-                            .epochs = job_.train.Int("epochs")};
+  const StartEvent start = {
+      .run = run,
+      .parameters = here().model.graph.layout().Parameters(),
+      .devices = here().model.devices,
+      .hardware = HardwareOf(*request_.cluster, ranks) + ", times only",
+      .executor = here().job.node.String("executor"),
+      .strategy = StrategyOf(here().job).name,
+      .world = ranks,
+      .train_examples = context_.data.train->Size(),
+      .validation_examples = context_.data.validation ? context_.data.validation->Size() : 0,
+      .test_examples = context_.data.test ? context_.data.test->Size() : 0,
+      .epochs_done = Epochs(),
+      .epochs = job_.train.Int("epochs")};
   for (Observer* observer : observers_) observer->Start(start);
   TellMessages();
 }

@@ -22,6 +22,7 @@ struct StartEvent {
   std::string strategy;
   int world = 1;
   int64_t train_examples = 0;
+  int64_t validation_examples = 0;
   int64_t test_examples = 0;
   double epochs_done = 0;  ///< More than 0 when resumed, or after trials.
   int64_t epochs = 0;

@@ -41,6 +41,10 @@ class LeadingMember : public Leader {
   LeadingMember(const LeadingMember&) = delete;
   LeadingMember& operator=(const LeadingMember&) = delete;
 
+  bool IsOver() const override {
+    return !ended_before_.empty() || position_.epoch >= cursor_.epochs();
+  }
+
   EndEvent Lead() override {
     rate_ = cursor_.LearningRateAt(cursor_.done());  // told if it diverges before a round
     std::string reason = ended_before_;
@@ -103,21 +107,22 @@ class LeadingMember : public Leader {
     const DeviceShares devices = SharesOf(job_, local_.size);
     const bool asked = job_.node.Where("devices").starts_with("YOKE_DEVICES");
     const int ranks = world_.size();
-    const StartEvent event = {.run = run_,
-                              .parameters = replica_->layout().Parameters(),
-                              .devices = devices.used,
-                              .hardware = request_.cluster
-                                              ? HardwareOf(*request_.cluster, ranks)
-                                              : HardwareOf(devices, asked, ranks, threads_.threads),
-                              .executor = job_.node.String("executor"),
-                              .strategy = job_.cluster.String("strategy"),
-                              .world = ranks,
-                              .train_examples = data_.train->Size(),
-                              .test_examples = data_.test ? data_.test->Size() : 0,
-                              .epochs_done = cursor_.EpochsDone(),
-                              .epochs = cursor_.epochs(),
-                              .seconds = position_.seconds,
-                              .after_trials = context_.took_over};
+    const StartEvent event = {
+        .run = run_,
+        .parameters = replica_->layout().Parameters(),
+        .devices = devices.used,
+        .hardware = request_.cluster ? HardwareOf(*request_.cluster, ranks)
+                                     : HardwareOf(devices, asked, ranks, threads_.threads),
+        .executor = job_.node.String("executor"),
+        .strategy = job_.cluster.String("strategy"),
+        .world = ranks,
+        .train_examples = data_.train->Size(),
+        .validation_examples = data_.validation ? data_.validation->Size() : 0,
+        .test_examples = data_.test ? data_.test->Size() : 0,
+        .epochs_done = cursor_.EpochsDone(),
+        .epochs = cursor_.epochs(),
+        .seconds = position_.seconds,
+        .after_trials = context_.took_over};
     if (inherits_) told_ = EpochsTold(run_, event.epochs_done);
     evaluated_ = StepEvaluated(run_, event.epochs_done);
     for (Observer* observer : observers_) observer->Start(event);

@@ -13,6 +13,8 @@ namespace yoke {
 class Leader : public Member {
  public:
   using Member::Member;
+  /// Whether nothing is left to train. Call it after Begin.
+  virtual bool IsOver() const = 0;
   /// Leads the run to its end. Call it after Begin.
   virtual EndEvent Lead() = 0;
 };

@@ -29,7 +29,8 @@ EndEvent TrainRank(const Job& job, const RunRequest& request, RunContext& contex
       const bool again = request.resume || survivor;
       survivor.reset();
       if (!leads) return rank->Follow();
-      if (again) context.run->WriteJob(job);  // only now: a refused resume must not change the run
+      if (again && !leader->IsOver())  // only now: a refused resume must not change the run
+        context.run->WriteJob(job);
       return leader->Lead();
     } catch (const RankLost& lost) {
       rank->Note(lost);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "kernels/convert.h"
 #include "model/onnx/onnx.h"
 #include "model/output_layers.h"
@@ -157,6 +158,31 @@ Value WithModelOfStart(Value model) {
   for (const auto& [key, value] : *checkpoint.header().job.Find("model")->AsTable())
     if (!model.Find(key) && !(other_loss && key.starts_with("loss"))) model.Set(key, value);
   return model;
+}
+
+Value WithNormalizationOfStart(const Value& model, Value data) {
+  const Value *file = model.Find("file"), *anew = model.Find("initialize");
+  const Value* normalize = data.Find("normalize");
+  if ((!file && !model.Find("start")) || (anew && *anew == Value(true)) || data.Find("mean") ||
+      data.Find("deviation") || (normalize && *normalize != Value("auto")))
+    return data;
+  const std::string path = file ? *file->AsString() : PathOf(model);
+  if (IsOnnx(path)) {
+    const auto facts = ReadOnnx(path).metadata;
+    for (const auto& [fact, key] :
+         {std::pair("input_mean", "mean"), {"input_deviation", "deviation"}})
+      if (const auto found = facts.find(fact); found != facts.end())
+        data.Set(key, ParseJson(found->second));
+    return data;
+  }
+  const Checkpoint checkpoint = Checkpoint::Open(CheckpointFolder(path));
+  const DataInfo& own = checkpoint.header().data;
+  if (!own.encodings.empty() || !own.normalization.rescaling.origin.empty())
+    return data;  // a table's features depend on its data, and f32 keys hold less than a rescaling
+  if (!own.normalization.mean.empty()) data.Set("mean", ListOf(own.normalization.mean));
+  if (!own.normalization.deviation.empty())
+    data.Set("deviation", ListOf(own.normalization.deviation));
+  return data;
 }
 
 std::string CopyStart(const StartRequest& request) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 
+#include "base/resources.h"
 #include "train/load_watch.h"
 #include "train/loss_settings.h"
 #include "train/record/record.h"
@@ -27,9 +28,20 @@ int64_t DataBytes(const Value& data) {
   return sum;
 }
 
+std::string ThreadAdvice(const Job& job) {
+  const int cores = UsableCores();
+  const int64_t threads = job.node.Has("threads") ? job.node.Int("threads") : 0;
+  if (threads <= cores) return "";
+  return fmt::format(
+      "node.threads: {} threads on {} that this process may use, which is slower than one each",
+      threads, cores == 1 ? "the one core" : fmt::format("the {} cores", cores));
+}
+
 }  // namespace
 
 void Lead(const Job& job, const RunRequest& request, RunContext& context) {
+  if (std::string advice = ThreadAdvice(job); !advice.empty())
+    context.messages.push_back(std::move(advice));
   if (!request.resume)
     if (std::string advice = FileAdvice(job.model()); !advice.empty())
       context.messages.push_back(std::move(advice));

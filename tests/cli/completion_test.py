@@ -1,4 +1,5 @@
 """yoke completion: scripts that complete words in a shell, from the program's own tables."""
+import re
 import shutil
 import subprocess
 import unittest
@@ -34,6 +35,19 @@ class CompletionTest(ProgramTest):
                 continue
             done = subprocess.run([shell, "-n"], input=self.good("completion", shell).out, capture_output=True, text=True, timeout=60)
             self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_manual_pages(self):
+        names = re.findall(r"^\.BR yoke\\-(\w+) \(1\)", self.good("man").out, re.MULTILINE)
+        self.assertIn("train", names)
+        for name in [*names, "keys"]:
+            page = self.good("man", name).out
+            self.assertTrue(page.startswith(f".TH YOKE-{name.upper()} "), page[:40])
+            self.assertIn(".SH NAME\n", page)
+            if shutil.which("groff"):
+                done = subprocess.run(["groff", "-man", "-Tutf8", "-ww"], input=page, capture_output=True, text=True, timeout=60)
+                self.assertEqual(done.stderr, "")
+        self.assertIn(".B early_stopping", self.good("man", "keys").out)
+        self.assertIn("did you mean 'train'", self.yoke("man", "trian").error)
 
     def test_mistakes(self):
         result = self.yoke("completion", "fisch")

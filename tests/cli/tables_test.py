@@ -94,6 +94,22 @@ class TablesTest(ProgramTest):
         text = self.good("eval", "c").out
         self.assertRegex(text, r"class +examples +precision +recall +F1 +as no +as yes")
 
+    def test_nothing_but_the_label(self):
+        draw = random.Random(3)
+        rows = [[draw.uniform(0, 1e6), draw.uniform(0, 1e-3), draw.choice("ab"), 7.5] for _ in range(1500)]
+        self.table("train.csv", ["money", "share", "kind", "same", "class", "amount"],
+                   [[*row, "yes" if row[0] / 1e6 + row[1] * 1e3 > 1 else "no", row[0] + 1e9 * row[1] + 1e5 * (row[2] == "a")] for row in rows])
+        for label, drop, metric, least in (("class", "amount", "accuracy", 0.96), ("amount", "class", "r2", 0.98)):
+            task = 'task = "regression"' if metric == "r2" else ""
+            self.write("job.toml", f'[data]\nformat = "csv"\ntrain = "train.csv"\ntest_share = 0.2\nlabel = "{label}"\ndrop = ["{drop}"]\n{task}\n')
+            *_, end = self.good("train", "job.toml", "--run", label, "--json").events()
+            self.assertGreater(end["test"][metric], least)
+            self.assertAlmostEqual(self.evaluated(label)["metrics"][metric], end["test"][metric])
+            self.assertIn('name = "mlp"', self.read(label + "/job.toml"))
+        self.good("train", "--resume", "class", "--set", "train.epochs=300")
+        self.write("job.toml", '[data]\nformat = "csv"\ntrain = "train.csv"\nlabel = "class"\ndrop = "amount"\n[train]\nepochs = 3\n')
+        self.assertEqual(self.train("--run", "few")["epochs"], 3)
+
     def test_regression_in_the_unit_of_the_data(self):
         self.job(PRICES)
         result = self.good("train", "job.toml", "--run", "r")

@@ -19,6 +19,11 @@ class TrainingOptionsTest(ProgramTest):
         epochs, _ = self.end("train.learning_rate=1e-15", "train.epochs=4", "train.schedule={name='plateau', patience=1, metric='accuracy'}")
         self.assertEqual([f"{epoch['learning_rate']:.0e}" for epoch in epochs], ["1e-15", "1e-15", "1e-16", "1e-17"])
 
+    def test_gradients_are_accumulated_without_replicas(self):
+        _, whole = self.end("train.batch=60")
+        _, parts = self.end("train.batch=15", "cluster.strategy=allreduce", "cluster.accumulate=4")
+        self.assertAlmostEqual(parts["test"]["loss"], whole["test"]["loss"], places=4)
+
     def test_the_loss_alone_is_shaped(self):
         still = ("train.learning_rate=1e-15", "train.epochs=1")
         epochs, plain = self.end(*still)

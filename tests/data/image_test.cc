@@ -119,7 +119,10 @@ TEST(DecodeImage, DamageIsOneSentenceThatNamesTheFile) {
       '\xFE';  // a comment in place of the first quantization table
   const BadImage cases[] = {
       {"empty", "", "the file is empty"},
-      {"wrong magic", "GIF89a and so on", "neither a JPEG nor a PNG"},
+      {"wrong magic", "GIF: and so on", "neither a JPEG nor a PNG"},
+      {"GIF", "GIF89a and so on", "a GIF image; expected JPEG or PNG"},
+      {"WebP", std::string("RIFF\x1a\0\0\0WEBPVP8L", 16), "a WebP image"},
+      {"TIFF", std::string("II*\0 and so on", 14), "a TIFF image"},
       {"cut PNG", png.substr(0, png.size() / 2), "PNG"},
       {"only PNG's magic", png.substr(0, 8), "PNG"},
       {"altered PNG", altered_png, "PNG"},

@@ -89,6 +89,28 @@ void ExpectStandard(const Reader& reader, int64_t column) {
   EXPECT_NEAR(squares / static_cast<double>(reader.Size()), 1, 1e-3) << column;
 }
 
+TEST_F(Open, StandardizesTheNumbersOfTables) {
+  std::string text = "size,colour,gap,kind\n";
+  for (int i = 0; i < 90; ++i)
+    text += fmt::format("{},{},{},{}\n", 1000 * i, i % 3 == 0 ? "red" : "blue",
+                        i % 4 == 0 ? "" : fmt::format("{}", 0.001 * i), i % 2 == 0 ? "a" : "b");
+  const DataSets data = OpenData(Section(text), 1);  // size, blue, red, gap, gap's indicator
+  ASSERT_EQ(data.train->Info().input, (Shape{5}));
+  ExpectStandard(*data.train, 0);
+  ExpectStandard(*data.train, 3);
+  for (const int64_t column : {1, 2, 4})
+    for (const float x : Column(*data.train, column)) EXPECT_TRUE(x == 0 || x == 1) << column;
+  const DataSets raw = OpenData(Section(text, {{"normalize", "none"}}), 1);
+  EXPECT_EQ(Column(*raw.train, 0)[2], 2000);
+  const DataSets told = OpenData(Section(text, {{"deviation", List{1000}}}), 1);
+  EXPECT_EQ(Column(*told.train, 0)[2], 2);
+}
+
+TEST_F(Open, NamesParquetFiles) {
+  EXPECT_THAT(Error({{"format", "csv"}, {"train", "/x.parquet"}}),
+              HasSubstr("Parquet files are not read; expected CSV"));
+}
+
 TEST_F(Open, ScalesInDoubleWhatF32CannotTellApart) {
   std::string text;
   for (int i = 0; i < 100; ++i)  // times in ns, ids, near 5, denormals, plain, constants
@@ -134,7 +156,8 @@ TEST_F(Open, ShiftsAndScalesAsTold) {
 }
 
 TEST_F(Open, KeepsDataInAFileBeyondTheMemoryLimit) {
-  const DataSets data = OpenData(Section(Rows(1000), {{"memory_limit", 0}}), 1);
+  const DataSets data =
+      OpenData(Section(Rows(1000), {{"memory_limit", 0}, {"normalize", "none"}}), 1);
   std::vector<float> expected(1000);
   std::iota(expected.begin(), expected.end(), 0.0F);
   EXPECT_EQ(Column(*data.train, 0), expected);

@@ -21,10 +21,11 @@ class CsvLoader {
       : options_(options),
         files_(files),
         choice_(options),
-        labels_(files.like, options.String("task"), files.labels_optional),
+        labels_(files.like, options.String("task"), files.labels_optional,
+                OneCharacter(options, "label_delimiter")),
         features_(files.like, files.rescaling),
-        cells_(Delimiter(options)),
-        delimiter_(Delimiter(options)),
+        cells_(OneCharacter(options, "delimiter")),
+        delimiter_(OneCharacter(options, "delimiter")),
         header_(options.String("header")) {
     Require(choice_.Labels() > 0, "{}: expected a column", options.Where("label"));
     Require(!options.Has("weight") || options.Columns("weight").size() == 1,
@@ -43,20 +44,23 @@ class CsvLoader {
     if (!files_.train.empty()) FinishTraining(loaded.train);
     for (const std::string& path : files_.test) ReadFile(path, loaded.test);
     loaded.info = Info();
+    loaded.table = true;
     loaded.notes = std::move(notes_);
     return loaded;
   }
 
  private:
-  static char Delimiter(const Options& options) {
-    const std::string& text = options.String("delimiter");
+  static char OneCharacter(const Options& options, const char* key) {
+    const std::string& text = options.String(key);
     Require(text.size() == 1 && text != "\"" && text != "\n", "{}: expected one character, got {}",
-            options.Where("delimiter"), Quoted(text));
+            options.Where(key), Quoted(text));
     return text[0];
   }
 
-  // Of the class, or of the targets.
+  // Of the class, of the labels that have columns, or of the targets.
   static std::vector<std::string> LabelNames(const DataInfo& info) {
+    const bool are_columns = info.multi_label && info.label_column.empty() && !info.columns.empty();
+    if (are_columns) return info.label_names;
     if (!info.regression || info.outputs == 1) return {info.label_column};
     if (!info.label_names.empty()) return info.label_names;
     return std::vector<std::string>(static_cast<size_t>(info.outputs));
@@ -93,7 +97,14 @@ class CsvLoader {
     info.encodings = features_.Encodings();
     info.label_column = label_names_[0];
     info.regression = labels_.regression();
-    if (!info.regression)
+    info.multi_label = labels_.multi_label();
+    if (labels_.are_columns()) {
+      Require(!feature_names_.empty(),
+              "{}: several columns of labels need a first line that names them",
+              options_.Where("label"));
+      info.label_names = label_names_;
+      info.label_column.clear();
+    } else if (!info.regression)
       info.label_names = labels_.classes().names();
     else if (!feature_names_.empty())
       info.label_names = label_names_;
@@ -118,6 +129,7 @@ class CsvLoader {
   bool SetColumns(const LineReader& lines, const std::string& path,
                   const std::vector<std::string_view>& cells) {
     columns_ = static_cast<int64_t>(cells.size());
+    CheckDelimiter(lines, cells);
     has_header_ = IsHeader(path, cells);
     names_.clear();
     if (has_header_) names_.assign(cells.begin(), cells.end());
@@ -128,6 +140,16 @@ class CsvLoader {
     label_places_.clear();
     for (const int64_t label : match_.labels) label_places_.push_back(NameOf(label));
     return has_header_;
+  }
+
+  // One column may be several by another delimiter.
+  void CheckDelimiter(const LineReader& lines, const std::vector<std::string_view>& cells) const {
+    if (columns_ > 1) return;
+    for (const auto& [delimiter, word] :
+         {std::pair(';', ";"), {'\t', "\\t"}, {'|', "|"}, {',', ","}})
+      if (cells[0].find(delimiter) != cells[0].npos)
+        lines.Fail("the line is one column by the delimiter {}; data.delimiter = \"{}\" divides it",
+                   Quoted(std::string(1, delimiter_)), word);
   }
 
   void SetByName(const LineReader& lines, const std::vector<std::string_view>& cells) {
@@ -335,14 +357,18 @@ std::vector<OptionSpec> CsvOptions() {
            .fallback = -1,
            .help = "Column of the class or target, by its name or number; numbers count from 0, "
                    "negative ones from the end (-1: the last). A list: the targets of a "
-                   "regression.",
+                   "regression, or the labels, of 0 and 1, of task `multi_label`.",
            .minimum = -kMostCount,
            .maximum = kMostCount},
           {.name = "task",
            .fallback = "auto",
-           .help = "What labels are: classes, or the target of a regression. auto: texts are "
-                   "classes, and so are whole numbers of at most 100 kinds; decimals are targets.",
-           .choices = {"auto", "classes", "regression"}},
+           .help = "What labels are: classes, the target of a regression, or sets of labels. auto: "
+                   "texts are classes, and so are whole numbers of at most 100 kinds; decimals are "
+                   "targets.",
+           .choices = {"auto", "classes", "regression", "multi_label"}},
+          {.name = "label_delimiter",
+           .fallback = ";",
+           .help = "The character between the labels of a cell, of task `multi_label`."},
           {.name = "columns",
            .type = OptionType::kColumns,
            .help = "The columns to learn from; by default all others."},

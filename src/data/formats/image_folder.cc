@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <numeric>
 #include <optional>
@@ -69,19 +70,83 @@ void Reorder(uint8_t* blocks, size_t size, std::vector<int64_t> order) {
   }
 }
 
+// A set of examples, by the name of a folder above those of the classes.
+enum class ImageSet : uint8_t { kTrain, kValidation, kTest };
+
+std::optional<ImageSet> SetNamed(std::string_view folder) {
+  if (folder == "train" || folder == "training") return ImageSet::kTrain;
+  if (folder == "val" || folder == "valid" || folder == "validation") return ImageSet::kValidation;
+  if (folder == "test" || folder == "testing") return ImageSet::kTest;
+  return std::nullopt;
+}
+
+// Of "photos/val/cat/1.jpg": the first folder above the class's that names a set.
+std::optional<ImageSet> SetOf(std::string_view path) {
+  const size_t file = path.rfind('/');
+  const size_t folder = file == path.npos ? path.npos : path.substr(0, file).rfind('/');
+  if (folder == path.npos) return std::nullopt;
+  for (size_t begin = 0; begin < folder;) {
+    const size_t end = std::min(path.find('/', begin), folder);
+    if (const auto set = SetNamed(path.substr(begin, end - begin))) return set;
+    begin = end + 1;
+  }
+  return std::nullopt;
+}
+
+// The set of each image; empty unless the folders of at least two sets hold images.
+std::vector<ImageSet> SetsOfImages(const std::vector<std::string>& paths) {
+  std::vector<ImageSet> sets;
+  std::array<bool, 3> holds = {};
+  for (const std::string& path : paths) {
+    const auto set = SetOf(path);
+    if (set) holds[static_cast<size_t>(*set)] = true;
+    sets.push_back(set.value_or(ImageSet::kTrain));
+  }
+  if (!holds[0] || std::ranges::count(holds, true) < 2) sets.clear();
+  return sets;
+}
+
+// Copies example i of one set to another.
+void CopyExample(const MemoryData& from, int64_t i, MemoryData& to) {
+  const int64_t bytes = from.bytes.size() / from.size;
+  to.bytes.Append(from.bytes.span().subspan(i * bytes, bytes));
+  to.classes.push_back(from.classes[i]);
+  if (!from.files.empty()) to.files.push_back(from.files[static_cast<size_t>(i)]);
+  ++to.size;
+}
+
 class Loader {
  public:
   Loader(const Options& options, const ReadFiles& files)
       : files_(&files), target_(FindCommonSize(options, files.like)), classes_(files.like) {}
 
-  void ReadTraining(const std::vector<std::string>& paths, MemoryData& data) {
+  void ReadTraining(const std::vector<std::string>& paths, LoadedData& loaded) {
     if (paths.empty()) return;
-    for (const std::string& path : paths) ReadPath(path, data);
-    classes_.Close(data.classes);
+    all_paths_.clear();
+    for (const std::string& path : paths) ReadPath(path, loaded.train);
+    classes_.Close(loaded.train.classes);
+    const std::vector<ImageSet> sets = SetsOfImages(all_paths_);
+    if (sets.empty()) return;
+    Divide(sets, loaded);
+    const auto count = [](int64_t images, const char* set) {
+      return images > 0 ? fmt::format(", {} {}", images, set) : "";
+    };
+    notes_.push_back(fmt::format("images by folder: {} training{}{}", loaded.train.size,
+                                 count(loaded.validation.size, "validation"),
+                                 count(loaded.test.size, "test")));
+    for (const MemoryData* data : {&loaded.validation, &loaded.test}) RequireTrained(*data, loaded);
   }
 
+  // Of files that hold training images, too, those of their folder `test`; not in predictions.
   void ReadTest(const std::vector<std::string>& paths, MemoryData& data) {
+    all_paths_.clear();
     for (const std::string& path : paths) ReadPath(path, data);
+    const std::vector<ImageSet> sets = SetsOfImages(all_paths_);
+    if (std::ranges::count(sets, ImageSet::kTest) == 0 || files_->labels_optional) return;
+    LoadedData divided(files_->memory_limit);
+    divided.train = std::move(data);
+    Divide(sets, divided);
+    data = std::move(divided.test);
   }
 
   const std::vector<std::string>& notes() const { return notes_; }
@@ -95,6 +160,30 @@ class Loader {
   }
 
  private:
+  // Moves the examples of other sets out of `loaded.train`.
+  void Divide(const std::vector<ImageSet>& sets, LoadedData& loaded) const {
+    MemoryData all = std::move(loaded.train);
+    loaded.train = MemoryData(files_->memory_limit);
+    for (int64_t i = 0; i < all.size; ++i) {
+      const ImageSet set = sets[static_cast<size_t>(i)];
+      CopyExample(all, i,
+                  set == ImageSet::kTrain        ? loaded.train
+                  : set == ImageSet::kValidation ? loaded.validation
+                                                 : loaded.test);
+    }
+  }
+
+  // A class that no training image has would be an output that nothing trains.
+  void RequireTrained(const MemoryData& data, const LoadedData& loaded) const {
+    std::vector<bool> trained(classes_.names().size());
+    for (const int32_t index : loaded.train.classes.span())
+      if (index >= 0) trained[static_cast<size_t>(index)] = true;
+    for (const int32_t index : data.classes.span())
+      Require(index < 0 || files_->like || trained[static_cast<size_t>(index)],
+              "data.train: class '{}' has images for validation or tests, and none for training",
+              classes_.names()[static_cast<size_t>(index)]);
+  }
+
   void ReadPath(const std::string& path, MemoryData& data) {
     const int64_t first = data.size;
     paths_.clear();
@@ -110,6 +199,8 @@ class Loader {
     for (const std::string& sentence : sentences)
       notes_.push_back(fmt::format("{}: {}", path, sentence));
     SortByPath(first, data);
+    std::ranges::sort(paths_);
+    all_paths_.insert(all_paths_.end(), paths_.begin(), paths_.end());
   }
 
   void DecodeWaiting(MemoryData& data) {
@@ -135,7 +226,7 @@ class Loader {
     for (int c = 0; c < image.channels; ++c)
       for (int64_t p = 0; p < pixels; ++p) *planes++ = image.pixels[p * image.channels + c];
     data.classes.push_back(ClassOf(file));
-    if (files_->labels_optional) data.files.push_back(file.name);  // predict names them
+    if (files_->like) data.files.push_back(file.name);  // predict and eval name them
     paths_.push_back(file.path);
     ++data.size;
   }
@@ -176,14 +267,19 @@ class Loader {
   std::vector<ImageFile> waiting_;  // read, not yet decoded
   size_t waiting_bytes_ = 0;
   std::vector<std::string> notes_;
-  std::vector<std::string> paths_;  // paths of the current path's images, in the order added
+  std::vector<std::string> paths_;      // paths of the current path's images, in the order added
+  std::vector<std::string> all_paths_;  // of all examples of a set, in their order
 };
 
 LoadedData LoadImageFolder(const Options& options, const ReadFiles& files) {
   LoadedData loaded(files.memory_limit);
   Loader loader(options, files);
-  loader.ReadTraining(files.train, loaded.train);
-  loader.ReadTest(files.test, loaded.test);
+  loader.ReadTraining(files.train, loaded);
+  if (!files.test.empty()) {
+    MemoryData test(files.memory_limit);
+    loader.ReadTest(files.test, test);
+    loaded.test = std::move(test);
+  }
   loaded.info = loader.Info();
   loaded.notes = loader.notes();
   return loaded;

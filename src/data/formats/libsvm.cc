@@ -16,7 +16,11 @@ constexpr int64_t kManyFeatures = 1 << 28;
 class LibsvmLoader {
  public:
   LibsvmLoader(const Options& options, const ReadFiles& files)
-      : files_(files), classes_(files.like), first_index_(FirstIndex(options, files.like)) {
+      : files_(files),
+        classes_(files.like),
+        multi_label_(files.like ? files.like->multi_label
+                                : options.String("task") == "multi_label"),
+        first_index_(FirstIndex(options, files.like)) {
     if (files.like) features_ = files.like->input[0];
     if (options.Has("features")) features_ = options.Int("features");
   }
@@ -24,7 +28,10 @@ class LibsvmLoader {
   LoadedData Load() {
     LoadedData loaded(files_.memory_limit);
     for (const std::string& path : files_.train) ReadFile(path, loaded.train);
-    if (!files_.like) classes_.Close(loaded.train.classes);
+    if (!files_.like && multi_label_)
+      CloseLabelSets(classes_, loaded.train.labels);
+    else if (!files_.like)
+      classes_.Close(loaded.train.classes);
     for (const std::string& path : files_.test) ReadFile(path, loaded.test);
     Finish(loaded);
     return loaded;
@@ -65,11 +72,35 @@ class LibsvmLoader {
     const char* begin = line.data();
     const char* end = begin + line.size();
     while (begin != end && IsBlank(*begin)) ++begin;
-    ReadLabel(lines, begin, end, data);
+    multi_label_ ? ReadLabels(lines, begin, end, data) : ReadLabel(lines, begin, end, data);
     const int64_t row = data.sparse.ids.size();
     while (ReadPair(lines, begin, end, data.sparse)) {
     }
     EndSparseRow(lines, row, data.sparse);
+  }
+
+  // `1,4,7`, or nothing before the first pair: no label.
+  void ReadLabels(const LineReader& lines, const char*& begin, const char* end, MemoryData& data) {
+    std::string_view word = WordAt(begin, end);
+    if (word.find(':') == word.npos) {
+      begin += word.size();
+      while (!word.empty()) {
+        AddNumbered(lines, word.substr(0, word.find(',')), data.labels);
+        word.remove_prefix(std::min(word.find(','), word.size() - 1) + 1);
+      }
+    }
+    data.labels.EndRow();
+  }
+
+  void AddNumbered(const LineReader& lines, std::string_view label, SparseArrays& rows) {
+    double number = 0;
+    if (!ParseNumber(label, number))
+      lines.Fail("expected labels that are numbers, with commas between them, got {}",
+                 Quoted(label));
+    const int32_t index = classes_.Index(label);
+    if (index < 0 && !files_.labels_optional)
+      lines.Fail("the label {} is none of the training data: {}", Quoted(label), classes_.Known());
+    if (index >= 0) AddLabel(index, rows);
   }
 
   void ReadLabel(const LineReader& lines, const char*& begin, const char* end, MemoryData& data) {
@@ -81,7 +112,9 @@ class LibsvmLoader {
       return;
     }
     if (!ParseNumber(label, number))
-      lines.Fail("expected a label that is a number, got {}", Quoted(label));
+      lines.Fail(
+          "expected a label that is a number, got {}{}", Quoted(label),
+          label.find(',') != label.npos ? "; data.task = \"multi_label\" reads several" : "");
     const int32_t index = classes_.Index(label);
     if (index < 0 && !files_.labels_optional)
       lines.Fail("the label {} is none of the training classes: {}", Quoted(label),
@@ -144,6 +177,7 @@ class LibsvmLoader {
             (files_.train.empty() ? files_.test : files_.train).front());
     loaded.info = {.input = {features},
                    .sparse = true,
+                   .multi_label = multi_label_,
                    .outputs = static_cast<int64_t>(classes_.names().size()),
                    .label_names = classes_.names(),
                    .labelled = labelled_,
@@ -152,6 +186,7 @@ class LibsvmLoader {
 
   const ReadFiles& files_;
   ClassLabels classes_;
+  bool multi_label_;
   int64_t first_index_;    // -1: unknown yet
   int64_t features_ = -1;  // -1: as many as the files have
   int64_t largest_ = 0;
@@ -168,7 +203,11 @@ LoadedData LoadLibsvm(const Options& options, const ReadFiles& files) {
 FormatEntry libsvm_format() {
   return {.name = "libsvm",
           .summary = "LIBSVM text: a class and id:value pairs per line; sparse",
-          .options = {{.name = "first_index",
+          .options = {{.name = "task",
+                       .fallback = "classes",
+                       .help = "What labels are: classes, one an example, or sets such as 1,4,7.",
+                       .choices = {"classes", "multi_label"}},
+                      {.name = "first_index",
                        .type = OptionType::kInt,
                        .help = "Id of the first feature in the files, 1 or 0 (by default 0 if a 0 "
                                "occurs, otherwise 1).",

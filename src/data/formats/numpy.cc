@@ -45,6 +45,7 @@ class NumpyLoader {
     loaded.info.outputs = regression_ ? width_ : classes;
     loaded.info.label_names = regression_ ? std::vector<std::string>() : classes_.names();
     loaded.info.labelled = labelled_;
+    loaded.table = !is_bytes_.value_or(false) && shape_.rank() == 1;
     loaded.info.normalization = is_bytes_.value_or(false) ? Normalization{.scale = 1.0 / 255}
                                                           : RescaledOnly(files_.rescaling);
     return loaded;

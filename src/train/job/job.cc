@@ -16,6 +16,7 @@
 #include "strategy/strategy.h"
 #include "tensor/devices.h"
 #include "train/job/keys.h"
+#include "train/job/table_defaults.h"
 #include "train/job/table_job.h"
 #include "train/job/values.h"
 #include "train/start.h"
@@ -366,7 +367,9 @@ Job LoadJob(const std::string& path, const Overrides& overrides,
 Job JobOfTable(Value root, const TableOrigin& origin, const Overrides& overrides,
                const std::vector<std::string>& open) {
   root = WithOverrides(std::move(root), overrides);
+  AddTableDefaults(root);
   Job job = MakeJob(root, origin.name, origin.folder);
+  job.resolved.Set("data", WithNormalizationOfStart(job.model(), job.data()));
   for (const std::string& key : open)
     if (!FindKey(root, key) && FindKey(job.resolved, key)) job.open.push_back(key);
   return job;

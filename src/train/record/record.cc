@@ -44,6 +44,7 @@ Table ToTable(const StartEvent& e) {
           {"strategy", e.strategy},
           {"world", e.world},
           {"train_examples", e.train_examples},
+          {"validation_examples", e.validation_examples},
           {"test_examples", e.test_examples},
           {"epochs_done", e.epochs_done},
           {"epochs", e.epochs}};
@@ -295,6 +296,16 @@ std::string Named(const std::string& set, const Metrics& metrics) {
   return text;
 }
 
+/// Two sets' metrics have the same names, so each set's are in brackets then.
+std::string NamedSets(const Metrics& validation, const Metrics& test) {
+  const auto in_brackets = [](const std::string& set, const Metrics& metrics) {
+    return fmt::format("  {} ({})", set, Named("", metrics).substr(3));
+  };
+  if (validation.empty() || test.empty())
+    return Named("validation", validation) + Named("test", test);
+  return in_brackets("validation", validation) + in_brackets("test", test);
+}
+
 /// The greatest number of this kind in the lines of such an event.
 int64_t LastOf(const std::vector<Value>& lines, const char* event, const char* key) {
   double last = 0;
@@ -324,23 +335,28 @@ std::string ToText(const StartEvent& e) {
                                   ? fmt::format(" ({:.4g} of them done by trials)", e.epochs_done)
                                   : fmt::format(" (resumed after {:.4g})", e.epochs_done);
   return fmt::format(
-      "{} parameters on {}, executor {}, strategy {}; {} training and {} test examples, {} {}{}",
+      "{} parameters on {}, executor {}, strategy {}; {} training{} and {} test examples, {} {}{}",
       Count(e.parameters), e.hardware, e.executor, e.strategy, Count(e.train_examples),
+      e.validation_examples == 0 ? ""
+                                 : fmt::format(", {} validation", Count(e.validation_examples)),
       Count(e.test_examples), e.epochs, e.epochs == 1 ? "epoch" : "epochs", resumed);
 }
 
 std::string ToText(const EvaluationEvent& e) {
-  return fmt::format("step {}  epoch {:.3f}/{}{}{}  {} of training", Count(e.step), e.epoch,
-                     e.epochs, Named("validation", e.validation), Named("test", e.test),
-                     Duration(e.training_seconds));
+  return fmt::format("step {}  epoch {:.3f}/{}{}  {} of training", Count(e.step), e.epoch, e.epochs,
+                     NamedSets(e.validation, e.test), Duration(e.training_seconds));
 }
 
 std::string ToText(const EpochEvent& e) {
   const int width = static_cast<int>(std::to_string(e.epochs).size());
-  return fmt::format("epoch {:>{}}/{}  train loss {}{}{}  {} examples/s  {}", e.epoch, width,
-                     e.epochs, Metric(e.train_loss), Named("validation", e.validation),
-                     Named("test", e.test), Count(std::llround(e.examples_per_second)),
-                     Duration(e.seconds));
+  constexpr size_t kLongest = 120;
+  const std::string line = fmt::format("epoch {:>{}}/{}  train loss {}{}", e.epoch, width, e.epochs,
+                                       Metric(e.train_loss), NamedSets(e.validation, e.test));
+  const std::string speed =
+      fmt::format("  {} examples/s", Count(std::llround(e.examples_per_second)));
+  const std::string time = "  " + Duration(e.seconds);
+  const bool fits = line.size() + speed.size() + time.size() <= kLongest;
+  return line + (fits ? speed : "") + time;
 }
 
 std::vector<std::string> LayerLines(const LayerReport& report) {

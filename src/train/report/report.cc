@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
+#include <map>
 
 #include "base/check.h"
 #include "base/json.h"
@@ -72,7 +74,105 @@ std::vector<std::string> NamesOf(const std::vector<std::string>& folders) {
   return names;
 }
 
+constexpr std::array kSets = {"train", "validation", "test"};
+
+/// The metrics of an event, such as ("test_accuracy", 0.9).
+std::vector<std::pair<std::string, double>> FiguresOf(const Value& line) {
+  std::vector<std::pair<std::string, double>> metrics;
+  for (const char* set : kSets)
+    if (const Value* table = line.Find(set); table && table->AsTable())
+      for (const auto& [name, value] : *table->AsTable())
+        if (const auto number = value.AsFloat())
+          metrics.emplace_back(fmt::format("{}_{}", set, name), *number);
+  return metrics;
+}
+
+std::string SeedOf(const Table& run, std::string& job) {
+  std::string seed;
+  for (const auto& [key, value] : *Value(run).Find("job")->AsTable())
+    (key == "train.seed" ? seed : job) +=
+        key == "train.seed" ? *value.AsString() : key + "=" + *value.AsString() + "\n";
+  return seed;
+}
+
+std::string InQuotes(const std::string& text) {
+  if (text.find_first_of("\",\n") == text.npos) return text;
+  std::string quoted;
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return '"' + quoted + '"';
+}
+
 }  // namespace
+
+std::string RunsAsCsv(const std::vector<std::string>& folders) {
+  constexpr std::array kFacts = {"event",   "epoch",         "step",
+                                 "seconds", "learning_rate", "examples_per_second"};
+  const std::vector<std::string> names = NamesOf(folders);
+  std::vector<std::string> columns;
+  std::vector<Table> runs;
+  for (size_t i = 0; i < folders.size(); ++i) runs.push_back(RunOf(folders[i], names[i]));
+  for (const Table& run : runs)
+    for (const Value& line : *Value(run).Find("lines")->AsList())
+      for (const auto& [name, value] : FiguresOf(line))
+        if (std::ranges::find(columns, name) == columns.end()) columns.push_back(name);
+  std::string text = "run,seed";
+  for (const char* fact : kFacts) text += fmt::format(",{}", fact);
+  for (const std::string& column : columns) text += "," + column;
+  text += '\n';
+  for (size_t i = 0; i < runs.size(); ++i) {
+    std::string job;
+    const std::string start = InQuotes(names[i]) + "," + SeedOf(runs[i], job);
+    for (const Value& line : *Value(runs[i]).Find("lines")->AsList()) {
+      if (*line.Find("event") == Value("start")) continue;
+      text += start;
+      for (const char* fact : kFacts) {
+        const Value* value = line.Find(fact);
+        text += "," + (!value ? "" : value->AsString() ? *value->AsString() : FormatValue(*value));
+      }
+      const auto metrics = FiguresOf(line);
+      for (const std::string& column : columns) {
+        const auto found =
+            std::ranges::find(metrics, column, &std::pair<std::string, double>::first);
+        text += found == metrics.end() ? "," : fmt::format(",{}", found->second);
+      }
+      text += '\n';
+    }
+  }
+  return text;
+}
+
+std::vector<SeedGroup> SeedGroupsOf(const std::vector<std::string>& folders) {
+  std::map<std::string, SeedGroup> groups;
+  std::map<std::string, std::map<std::string, std::vector<double>>> values;
+  const std::vector<std::string> names = NamesOf(folders);
+  for (size_t i = 0; i < folders.size(); ++i) {
+    const Value run = RunOf(folders[i], names[i]);
+    std::string job;
+    SeedOf(*run.AsTable(), job);
+    std::vector<std::pair<std::string, double>> last;
+    for (const Value& line : *run.Find("lines")->AsList()) {
+      auto metrics = FiguresOf(line);
+      std::erase_if(metrics, [](const auto& one) { return one.first.starts_with("train_"); });
+      if (!metrics.empty()) last = std::move(metrics);
+    }
+    groups[job].runs.push_back(names[i]);
+    for (const auto& [name, value] : last) values[job][name].push_back(value);
+  }
+  std::vector<SeedGroup> several;
+  for (auto& [job, group] : groups) {
+    if (group.runs.size() < 2) continue;
+    for (const auto& [name, numbers] : values[job]) {
+      if (numbers.size() != group.runs.size()) continue;
+      const auto n = static_cast<double>(numbers.size());
+      double mean = 0, squares = 0;
+      for (const double number : numbers) mean += number / n;
+      for (const double number : numbers) squares += (number - mean) * (number - mean);
+      group.figures.push_back({name, mean, std::sqrt(squares / (n - 1))});
+    }
+    several.push_back(std::move(group));
+  }
+  return several;
+}
 
 std::string RunsAsJson(const std::vector<std::string>& folders) {
   List runs;

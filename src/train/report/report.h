@@ -16,4 +16,21 @@ std::string ReportPage(const std::vector<std::string>& runs);
 /// out.
 std::string RunsAsJson(const std::vector<std::string>& runs);
 
+/// The figures as a table in CSV: a line for each epoch, evaluation between epochs and end of each
+/// run. A metric is a column, such as test_accuracy.
+std::string RunsAsCsv(const std::vector<std::string>& runs);
+
+/// Runs whose jobs differ in the seed alone, and their last test metrics (of the validation data,
+/// where there are no test data).
+struct SeedGroup {
+  struct Figure {
+    std::string metric;
+    double mean = 0, deviation = 0;  ///< The standard deviation of a sample.
+  };
+  std::vector<std::string> runs;
+  std::vector<Figure> figures;
+};
+/// The groups of two runs and more.
+std::vector<SeedGroup> SeedGroupsOf(const std::vector<std::string>& runs);
+
 }  // namespace yoke

@@ -1,0 +1,31 @@
+// EvalDetails: what `yoke eval --details` and the like print beyond the metrics.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/model_file.h"
+#include "cli/command.h"
+
+namespace yoke {
+
+/// The options of `yoke eval` that ask for more than metrics.
+class EvalDetails {
+ public:
+  void Declare(Arguments& arguments);
+  bool asked() const { return details_ || !top_.empty() || mistakes_ > 0 || !curves_.empty(); }
+
+  /// Scores all examples of a reader, whose names of classes or labels are `names`; writes the file
+  /// of curves, prints, and returns what the event has. Throws UserError for options that do not
+  /// fit the model.
+  Table Measure(const ModelFile& model, const Reader& reader, const std::vector<std::string>& names,
+                Output& out) const;
+
+ private:
+  bool details_ = false, propensities_ = false;
+  std::string top_, curves_;
+  int mistakes_ = 0;
+  double threshold_ = 0.5;
+};
+
+}  // namespace yoke

@@ -1,0 +1,45 @@
+// The defaults were chosen on the tables of bench/tables.py.
+#include "train/job/table_defaults.h"
+
+#include <array>
+
+namespace yoke {
+namespace {
+
+void SetMissing(Value& section, const char* key, Value value) {
+  if (!section.Find(key)) section.Set(key, std::move(value));
+}
+
+bool HasAny(const Value& section, std::initializer_list<const char*> keys) {
+  for (const char* key : keys)
+    if (section.Find(key)) return true;
+  return false;
+}
+
+}  // namespace
+
+void AddTableDefaults(Value& root) {
+  Value* data = root.Find("data");
+  if (root.Find("model") || !data || !data->AsTable()) return;
+  const Value* format = data->Find("format");
+  if (!format || *format != Value("csv")) return;
+  if (root.Find("train") && !root.Find("train")->AsTable()) return;
+  root.Set("model", Table{{"name", "mlp"}, {"widths", List{128, 64}}});
+  if (!root.Find("train")) root.Set("train", Table{});
+  Value& train = *root.Find("train");
+  const bool has_rate = HasAny(train, {"rule", "learning_rate"});
+  const bool has_length = HasAny(train, {"epochs", "target", "early_stopping"});
+  if (!has_rate) {
+    train.Set("rule", "adam");
+    train.Set("learning_rate", 0.002);
+    SetMissing(train, "schedule", Table{{"name", "plateau"}, {"patience", 4}, {"factor", 0.3}});
+  }
+  if (!has_length) {
+    train.Set("epochs", 200);
+    train.Set("early_stopping", Table{{"patience", 12}});
+  }
+  if ((!has_rate || !has_length) && !HasAny(*data, {"validation", "validation_share"}))
+    data->Set("validation_share", 0.1);
+}
+
+}  // namespace yoke
