@@ -110,7 +110,7 @@ class CudaStream : public Stream, public CapturingStream, public WorkQueue {
   }
   ~CudaStream() override {
     if (capturing_) Abandon();
-    End();
+    Stream::End();
     context_->driver().destroy_stream(stream_);
   }
   CudaStream(const CudaStream&) = delete;
