@@ -116,9 +116,10 @@ class _Estimator(BaseEstimator):
         if weights is None and X.shape[0] <= self.batch_size:
             X, y = _ordered(X, y)
         if partial or start is not None:
-            sections["train"]["learning_rate"] = _LATER * float(self.learning_rate)
+            sections["train"]["learning_rate"] = _LATER * float(sections["train"]["learning_rate"])
         if partial:
-            sections["train"].update(epochs=1, schedule={"name": "constant"})
+            own = (self.job or {}).get("train", {})
+            sections["train"].update({"epochs": 1, "schedule": {"name": "constant"}} | {key: own[key] for key in ("epochs", "schedule") if key in own})
         names = [str(code) for code in range(classes)] or None
         train, _ = _data.labelled(X, y, names, regression=regression, weights=weights)
         with tempfile.TemporaryDirectory(prefix="yoke-fit-", dir=_FAST_FOLDER if self._is_small(X.shape[1]) else None) as folder:
@@ -126,7 +127,7 @@ class _Estimator(BaseEstimator):
                 loaded, first = start._loaded, os.path.join(folder, "start")
                 os.mkdir(first)
                 loaded.save(first)
-                sections["model"] = {**sections["model"], "start": first}
+                sections["model"] = {key: value for key, value in sections["model"].items() if key != "file"} | {"start": first}
                 if loaded.mean:
                     sections["data"] = {**sections["data"], "normalize": "auto", "mean": loaded.mean, "deviation": loaded.deviation}
                 if regression:

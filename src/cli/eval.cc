@@ -38,6 +38,7 @@ class EvalCommand : public Command {
     const ModelFile& model = *opened;
     const std::unique_ptr<Reader> reader =
         OpenFor(model, {.files = files_, .format = format_, .training = training_}, out);
+    if (details_.asked()) details_.Check(model, *reader);
     const int threads = search_.threads > 0 ? search_.threads : model.job().Threads();
     SetKernelThreads(threads);
     const PlacedValues values(model);

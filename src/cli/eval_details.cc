@@ -223,8 +223,7 @@ void EvalDetails::Declare(Arguments& arguments) {
                    "Write the points of the ROC and precision-recall curves of each class");
 }
 
-Table EvalDetails::Measure(const ModelFile& model, const Reader& reader,
-                           const std::vector<std::string>& names, Output& out) const {
+void EvalDetails::Check(const ModelFile& model, const Reader& reader) const {
   const DataInfo& info = reader.Info();
   Require(!info.regression, "--details, --top, --mistakes and --curves are for classes and labels");
   Require(mistakes_ == 0 || !info.multi_label, "--mistakes is for data with one class an example");
@@ -236,8 +235,13 @@ Table EvalDetails::Measure(const ModelFile& model, const Reader& reader,
           "--curves: {} scores are too many to keep; expected fewer examples",
           Count(reader.Size() * info.outputs));
   if (!curves_.empty()) RequireNoInput(curves_, InputsOf(model.job(), model.folder()));
+}
+
+Table EvalDetails::Measure(const ModelFile& model, const Reader& reader,
+                           const std::vector<std::string>& names, Output& out) const {
+  const DataInfo& info = reader.Info();
   Details details(info, {.ks = NumbersIn(top_),
-                         .threshold = threshold_,
+                         .threshold = threshold_ < 0 ? 0.5 : threshold_,
                          .mistakes = static_cast<size_t>(mistakes_),
                          .curves = !curves_.empty(),
                          .inverse_propensities = propensities_ ? PropensitiesOf(model, info.outputs)

@@ -13,11 +13,15 @@ namespace yoke {
 class EvalDetails {
  public:
   void Declare(Arguments& arguments);
-  bool asked() const { return details_ || !top_.empty() || mistakes_ > 0 || !curves_.empty(); }
+  bool asked() const {
+    return details_ || propensities_ || threshold_ >= 0 || !top_.empty() || mistakes_ > 0 ||
+           !curves_.empty();
+  }
+  /// Throws UserError for options that do not fit the model and the data.
+  void Check(const ModelFile& model, const Reader& reader) const;
 
   /// Scores all examples of a reader, whose names of classes or labels are `names`; writes the file
-  /// of curves, prints, and returns what the event has. Throws UserError for options that do not
-  /// fit the model.
+  /// of curves, prints, and returns what the event has.
   Table Measure(const ModelFile& model, const Reader& reader, const std::vector<std::string>& names,
                 Output& out) const;
 
@@ -25,7 +29,7 @@ class EvalDetails {
   bool details_ = false, propensities_ = false;
   std::string top_, curves_;
   int mistakes_ = 0;
-  double threshold_ = 0.5;
+  double threshold_ = -1;  ///< Below 0: not given.
 };
 
 }  // namespace yoke

@@ -157,6 +157,8 @@ DataInfo InfoFor(const ModelFile& model, const std::string& format) {
                                                                   : 1;
   info.normalization.mean = numbers("input_mean");
   info.normalization.deviation = numbers("input_deviation");
+  if (info.label_names.empty() && !info.regression && !info.multi_label)
+    for (int64_t i = 0; i < info.outputs; ++i) info.label_names.push_back(std::to_string(i));
   return info;
 }
 
@@ -171,6 +173,11 @@ std::unique_ptr<Reader> OpenNamed(const ModelFile& model, const OpenFiles& reque
     Value own = model.job().data();
     own.Erase("augment");
     DataSets sets = OpenData(own, model.job().seed());
+    const Normalization &now = sets.train->Info().normalization,
+                        &then = model.header().data.normalization;
+    Require(now.mean == then.mean && now.deviation == then.deviation,
+            "--train: the training data are normalized in another way than when the model was "
+            "trained: they have changed, or data.normalize has another default now");
     return Subset(sets.train, NumbersBelow(sets.train->Size()));
   }
   const Value section = DataSection(model.job(), request.format);

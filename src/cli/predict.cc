@@ -18,6 +18,7 @@ namespace yoke {
 namespace {
 
 constexpr int64_t kMostLabels = 100;  // with --threshold
+constexpr int kNotGiven = 0;          // --top
 constexpr int64_t kJudged = 64;       // examples that tell whether hash tables pay
 
 std::vector<int32_t> LabelsOf(const std::vector<Guess>& guesses) {
@@ -71,7 +72,7 @@ class PredictCommand : public Command {
   int Run(Output& out) override {
     Require(!checkpoint_.empty(), "`yoke predict` needs a checkpoint, such as runs/NAME/last");
     Require(!files_.empty(), "`yoke predict` needs a file with examples");
-    Require(top_ >= 1, "--top: expected at least 1, got {}", top_);
+    Require(top_ >= 1 || top_ == kNotGiven, "--top: expected at least 1, got {}", top_);
     const std::unique_ptr<const ModelFile> opened = OpenModel(checkpoint_);
     const ModelFile& model = *opened;
     const DataInfo& data = model.header().data;
@@ -79,8 +80,8 @@ class PredictCommand : public Command {
     regression_ = data.regression;
     Require(threshold_ == 0 || data.multi_label,
             "--threshold has no effect: the model predicts one class or number an example");
-    if (threshold_ > 0 && top_ == 1)
-      top_ = static_cast<int>(std::min<int64_t>(data.outputs, kMostLabels));
+    if (top_ == kNotGiven)
+      top_ = threshold_ > 0 ? static_cast<int>(std::min<int64_t>(data.outputs, kMostLabels)) : 1;
     Require(!regression_ || top_ == 1, "--top has no effect: the model predicts numbers");
     CheckOutput(model);
     SetKernelThreads(search_.threads > 0 ? search_.threads : model.job().Threads());
@@ -170,7 +171,7 @@ class PredictCommand : public Command {
   std::string checkpoint_;
   std::vector<std::string> files_;
   std::string format_;
-  int top_ = 1;
+  int top_ = kNotGiven;
   double threshold_ = 0;
   SearchOptions search_;
 };

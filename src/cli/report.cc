@@ -34,6 +34,7 @@ class ReportCommand : public Command {
     }
     if (file_.empty()) file_ = runs_.size() == 1 ? runs_[0] + "/report.html" : "report.html";
     const std::string page = ReportPage(runs_);
+    RequireNoInput(file_, {});
     RequirePageName();
     Write(file_, page, groups, out);
     return 0;

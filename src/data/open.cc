@@ -385,14 +385,14 @@ std::unique_ptr<Reader> OpenLike(const Value& data_section, const LikeRequest& l
                   .test_only = !share,
                   .labels_optional = like.labels_optional,
                   .memory_limit = ArrayLimit(options)};
-  if (files.test.empty()) files.test = PathsOf(options, share ? "train" : "test");
   const bool may_hold_test = request.format.name == "image-folder";
+  if (files.test.empty()) files.test = PathsOf(options, share && !may_hold_test ? "train" : "test");
   if (files.test.empty() && may_hold_test) files.train = PathsOf(options, "train");
   Require(!files.test.empty() || !files.train.empty() || request.format.synthetic,
           "the run has no test data: its job sets neither data.test nor data.test_share; expected "
           "a file to read");
   LoadedData loaded = request.format.load(options, files);
-  Require(files.train.empty() || loaded.test.size > 0, "the run has no test data: {}",
+  Require(share || files.train.empty() || loaded.test.size > 0, "the run has no test data: {}",
           "its job sets neither data.test nor data.test_share, and its training images have no "
           "folder test; expected a file to read");
   if (like.notes) *like.notes = std::move(loaded.notes);
@@ -406,7 +406,8 @@ std::unique_ptr<Reader> OpenLike(const Value& data_section, const LikeRequest& l
   Normalization normalization = like.like.normalization;
   normalization.rescaling = loaded.info.normalization.rescaling;  // what the format has done
   loaded.info.normalization = std::move(normalization);
-  MemoryData& data = share && request.format.synthetic ? loaded.train : loaded.test;
+  MemoryData& data =
+      share && (request.format.synthetic || may_hold_test) ? loaded.train : loaded.test;
   const auto classes = share ? ClassesToSplit(options, loaded.info, data) : std::vector<int32_t>();
   auto all = std::make_unique<MemoryReader>(loaded.info, std::move(data));
   if (!share) return all;

@@ -1,8 +1,9 @@
 // TimedWorld: sizes, and what is done.
 #include "simulate/timed_world.h"
-#include "train/job/parts.h"
 
 #include <algorithm>
+
+#include "train/job/parts.h"
 
 namespace yoke {
 namespace {

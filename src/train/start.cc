@@ -160,6 +160,17 @@ Value WithModelOfStart(Value model) {
   return model;
 }
 
+namespace {
+
+/// Weights that were trained on a table's numbers as they are go on so.
+void LeaveRaw(Value& data) {
+  const Value* format = data.Find("format");
+  const bool measures = format && (*format == Value("csv") || *format == Value("numpy"));
+  if (measures && !data.Find("mean") && !data.Find("deviation")) data.Set("normalize", "none");
+}
+
+}  // namespace
+
 Value WithNormalizationOfStart(const Value& model, Value data) {
   const Value *file = model.Find("file"), *anew = model.Find("initialize");
   const Value* normalize = data.Find("normalize");
@@ -168,11 +179,15 @@ Value WithNormalizationOfStart(const Value& model, Value data) {
     return data;
   const std::string path = file ? *file->AsString() : PathOf(model);
   if (IsOnnx(path)) {
-    const auto facts = ReadOnnx(path).metadata;
-    for (const auto& [fact, key] :
-         {std::pair("input_mean", "mean"), {"input_deviation", "deviation"}})
-      if (const auto found = facts.find(fact); found != facts.end())
-        data.Set(key, ParseJson(found->second));
+    try {
+      const auto facts = ReadOnnx(path).metadata;
+      for (const auto& [fact, key] :
+           {std::pair("input_mean", "mean"), {"input_deviation", "deviation"}})
+        if (const auto found = facts.find(fact); found != facts.end())
+          data.Set(key, ParseJson(found->second));
+      LeaveRaw(data);
+    } catch (const UserError&) {  // who makes the model says what is wrong with the file
+    }
     return data;
   }
   const Checkpoint checkpoint = Checkpoint::Open(CheckpointFolder(path));
@@ -182,6 +197,7 @@ Value WithNormalizationOfStart(const Value& model, Value data) {
   if (!own.normalization.mean.empty()) data.Set("mean", ListOf(own.normalization.mean));
   if (!own.normalization.deviation.empty())
     data.Set("deviation", ListOf(own.normalization.deviation));
+  LeaveRaw(data);
   return data;
 }
 

@@ -276,6 +276,9 @@ LoadedData LoadImageFolder(const Options& options, const ReadFiles& files) {
   Loader loader(options, files);
   loader.ReadTraining(files.train, loaded);
   if (!files.test.empty()) {
+    Require(files.train.empty() || loaded.test.size == 0,
+            "{}: its images have a folder test, and data.test names others; expected one of them",
+            files.train.empty() ? "" : files.train[0]);
     MemoryData test(files.memory_limit);
     loader.ReadTest(files.test, test);
     loaded.test = std::move(test);

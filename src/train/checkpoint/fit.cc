@@ -52,6 +52,12 @@ void CheckSameData(const Job& job, const DataSets& sets, const CheckpointHeader&
           "{}: its columns are others than those the checkpoint was trained on, or in another "
           "order; {}",
           changed, kWayOn);
+  Require(
+      header.data.normalization.mean.empty() == info.normalization.mean.empty(),
+      "{}: the checkpoint was trained on {} numbers (before, `auto` left those of tables as they "
+      "were); resume with `--set data.normalize={}`",
+      run, header.data.normalization.mean.empty() ? "raw" : "normalized",
+      header.data.normalization.mean.empty() ? "none" : "standard");
   const DataChecksum &then = header.training, &now = sets.training_files;
   const bool inputs = then.inputs == 0 || then.inputs == now.inputs;
   const bool labels = then.labels == 0 || then.labels == now.labels;

@@ -1,7 +1,8 @@
 // The defaults were chosen on the tables of bench/tables.py.
 #include "train/job/table_defaults.h"
 
-#include <array>
+#include <string>
+#include <tuple>
 
 namespace yoke {
 namespace {
@@ -16,30 +17,45 @@ bool HasAny(const Value& section, std::initializer_list<const char*> keys) {
   return false;
 }
 
+/// What the job's own keys look at, or the loss.
+std::string MetricOf(const Value& root) {
+  for (const auto& [section, key, option] : {std::tuple("checkpoint", "best", ""),
+                                             {"train", "early_stopping", "metric"},
+                                             {"train", "schedule", "metric"}}) {
+    const Value* found = root.Find(section);
+    if (found) found = found->Find(key);
+    if (found && *option) found = found->Find(option);
+    if (found && found->AsString()) return *found->AsString();
+  }
+  return "loss";
+}
+
 }  // namespace
 
 void AddTableDefaults(Value& root) {
-  Value* data = root.Find("data");
-  if (root.Find("model") || !data || !data->AsTable()) return;
-  const Value* format = data->Find("format");
+  const Value* given = root.Find("data");
+  if (root.Find("model") || !given || !given->AsTable()) return;
+  const Value* format = given->Find("format");
   if (!format || *format != Value("csv")) return;
   if (root.Find("train") && !root.Find("train")->AsTable()) return;
   root.Set("model", Table{{"name", "mlp"}, {"widths", List{128, 64}}});
   if (!root.Find("train")) root.Set("train", Table{});
-  Value& train = *root.Find("train");
+  Value &train = *root.Find("train"), &data = *root.Find("data");
+  const std::string metric = MetricOf(root);
   const bool has_rate = HasAny(train, {"rule", "learning_rate"});
   const bool has_length = HasAny(train, {"epochs", "target", "early_stopping"});
   if (!has_rate) {
     train.Set("rule", "adam");
     train.Set("learning_rate", 0.002);
-    SetMissing(train, "schedule", Table{{"name", "plateau"}, {"patience", 4}, {"factor", 0.3}});
+    SetMissing(train, "schedule",
+               Table{{"name", "plateau"}, {"patience", 4}, {"factor", 0.3}, {"metric", metric}});
   }
   if (!has_length) {
     train.Set("epochs", 200);
-    train.Set("early_stopping", Table{{"patience", 12}});
+    train.Set("early_stopping", Table{{"patience", 12}, {"metric", metric}});
   }
-  if ((!has_rate || !has_length) && !HasAny(*data, {"validation", "validation_share"}))
-    data->Set("validation_share", 0.1);
+  if ((!has_rate || !has_length) && !HasAny(data, {"validation", "validation_share"}))
+    data.Set("validation_share", 0.1);
 }
 
 }  // namespace yoke

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "base/check.h"
 #include "base/json.h"
@@ -87,11 +88,25 @@ std::vector<std::pair<std::string, double>> FiguresOf(const Value& line) {
   return metrics;
 }
 
-std::string SeedOf(const Table& run, std::string& job) {
+/// The lines of a record; none where it is damaged.
+const List& LinesOf(const Value& run) {
+  static const List none;
+  const Value* const lines = run.Find("lines");
+  return lines && lines->AsList() ? *lines->AsList() : none;
+}
+
+/// A run's seed; `job` becomes its other settings.
+std::string SeedOf(const Value& run, std::string& job) {
   std::string seed;
-  for (const auto& [key, value] : *Value(run).Find("job")->AsTable())
-    (key == "train.seed" ? seed : job) +=
-        key == "train.seed" ? *value.AsString() : key + "=" + *value.AsString() + "\n";
+  const Value* const settings = run.Find("job");
+  if (!settings || !settings->AsTable()) return seed;
+  for (const auto& [key, value] : *settings->AsTable()) {
+    const std::string text = value.AsString() ? *value.AsString() : FormatValue(value);
+    if (key == "train.seed")
+      seed = text;
+    else
+      job += key + "=" + text + "\n";
+  }
   return seed;
 }
 
@@ -109,10 +124,10 @@ std::string RunsAsCsv(const std::vector<std::string>& folders) {
                                  "seconds", "learning_rate", "examples_per_second"};
   const std::vector<std::string> names = NamesOf(folders);
   std::vector<std::string> columns;
-  std::vector<Table> runs;
-  for (size_t i = 0; i < folders.size(); ++i) runs.push_back(RunOf(folders[i], names[i]));
-  for (const Table& run : runs)
-    for (const Value& line : *Value(run).Find("lines")->AsList())
+  std::vector<Value> runs;
+  for (size_t i = 0; i < folders.size(); ++i) runs.emplace_back(RunOf(folders[i], names[i]));
+  for (const Value& run : runs)
+    for (const Value& line : LinesOf(run))
       for (const auto& [name, value] : FiguresOf(line))
         if (std::ranges::find(columns, name) == columns.end()) columns.push_back(name);
   std::string text = "run,seed";
@@ -122,8 +137,9 @@ std::string RunsAsCsv(const std::vector<std::string>& folders) {
   for (size_t i = 0; i < runs.size(); ++i) {
     std::string job;
     const std::string start = InQuotes(names[i]) + "," + SeedOf(runs[i], job);
-    for (const Value& line : *Value(runs[i]).Find("lines")->AsList()) {
-      if (*line.Find("event") == Value("start")) continue;
+    for (const Value& line : LinesOf(runs[i])) {
+      const Value* const event = line.Find("event");
+      if (!event || *event == Value("start")) continue;
       text += start;
       for (const char* fact : kFacts) {
         const Value* value = line.Find(fact);
@@ -144,13 +160,15 @@ std::string RunsAsCsv(const std::vector<std::string>& folders) {
 std::vector<SeedGroup> SeedGroupsOf(const std::vector<std::string>& folders) {
   std::map<std::string, SeedGroup> groups;
   std::map<std::string, std::map<std::string, std::vector<double>>> values;
+  std::map<std::string, std::set<std::string>> seeds;
   const std::vector<std::string> names = NamesOf(folders);
   for (size_t i = 0; i < folders.size(); ++i) {
     const Value run = RunOf(folders[i], names[i]);
     std::string job;
-    SeedOf(*run.AsTable(), job);
+    const std::string seed = SeedOf(run, job);
+    if (!seeds[job].insert(seed).second) continue;
     std::vector<std::pair<std::string, double>> last;
-    for (const Value& line : *run.Find("lines")->AsList()) {
+    for (const Value& line : LinesOf(run)) {
       auto metrics = FiguresOf(line);
       std::erase_if(metrics, [](const auto& one) { return one.first.starts_with("train_"); });
       if (!metrics.empty()) last = std::move(metrics);
