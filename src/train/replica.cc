@@ -54,7 +54,7 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       rule_(RuleOf(job)),
       state_(graph_.layout(), *rule_, values_device_, RoundingOf(job)) {
   RequireParameters(graph_);
-  RequirePrecision(job);
+  RequirePrecision(job, devices_);
   RequireRowType(job, layout(), devices_);
   Initialize(params_, job.seed(), KernelThreads());
   HostCopies copies;

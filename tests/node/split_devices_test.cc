@@ -81,7 +81,6 @@ TEST(SplitDevices, ShareEvenlyBetweenEqualOnesAndSettle) {
   EXPECT_LT(share, 0.7);
   // A machine that is busy with other work leaves both idle, alike.
   const auto [less, more] = std::minmax(work[0].busy, work[1].busy);
-  EXPECT_GT(less, 0.2);
   EXPECT_GT(less, more / 2);
 }
 

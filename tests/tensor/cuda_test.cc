@@ -161,9 +161,9 @@ TEST_F(CudaTest, ALostGpuIsOneSentenceEverywhere) {
 }
 
 TEST_F(CudaTest, TheGpuIsLostWhileTheHostWaits) {
+  std::atomic<bool> goes_on = false;
   const auto device = NewDevice();
   const auto stream = device->NewStream();
-  std::atomic<bool> goes_on = false;
   LaunchOnHost(*stream, [&goes_on] { goes_on.wait(false); });
   std::jthread loses([this] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

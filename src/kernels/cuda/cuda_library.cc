@@ -7,9 +7,9 @@
 
 namespace yoke::cuda {
 
-CudaLibrary::CudaLibrary(std::initializer_list<const char*> names) : name_(*names.begin()) {
-  for (const char* const name : names)
-    if ((library_ = dlopen(name, RTLD_NOW | RTLD_LOCAL))) return;
+CudaLibrary::CudaLibrary(std::initializer_list<std::string> names) : name_(*names.begin()) {
+  for (const std::string& name : names)
+    if ((library_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL))) return;
   throw UserError(fmt::format("devices cuda:N need {}, which is not installed here", name_));
 }
 

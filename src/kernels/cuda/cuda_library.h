@@ -9,7 +9,7 @@ namespace yoke::cuda {
 class CudaLibrary {
  public:
   /// By the first of these file names that the loader finds. Throws Error where there is none.
-  explicit CudaLibrary(std::initializer_list<const char*> names);
+  explicit CudaLibrary(std::initializer_list<std::string> names);
   /// Throws Error where the library has no such function.
   template <typename Function>
   Function* Of(const char* name) const {

@@ -28,6 +28,7 @@ struct LogSum {
   YOKE_HOST_DEVICE static LogSum Join(const LogSum& a, const LogSum& b) {
     if (a.sum == 0) return b;
     if (b.sum == 0) return a;
+    if (a.largest == b.largest) return {a.largest, a.sum + b.sum};  // both may be -inf
     const float largest = a.largest < b.largest ? b.largest : a.largest;
     return {largest,
             a.sum * exp(double(a.largest) - largest) + b.sum * exp(double(b.largest) - largest)};

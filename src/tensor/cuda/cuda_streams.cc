@@ -169,8 +169,9 @@ class CudaStream : public Stream, public CapturingStream, public WorkQueue {
     Check(capturing_, "a capture begins before it ends");
     capturing_ = false;
     CUgraph_st* graph = nullptr;
+    auto kept = std::exchange(kept_, {});
     context_->Require({"cudaStreamEndCapture", context_->Use().end_capture(stream_, &graph)});
-    return std::make_unique<CudaGraph>(context_, stream_, graph, std::exchange(kept_, {}));
+    return std::make_unique<CudaGraph>(context_, stream_, graph, std::move(kept));
   }
   void AbandonCapture() override { Abandon(); }
 

@@ -1,6 +1,8 @@
 // Parts: what a job's names stand for.
 #include "train/job/parts.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/registry.h"
 #include "kernels/threads.h"
@@ -63,8 +65,10 @@ DType ArithmeticOf(const Job& job) {
   return job.node.String("precision") == "bf16" ? DType::kBf16 : DType::kF32;
 }
 
-void RequirePrecision(const Job& job) {
+void RequirePrecision(const Job& job, const Devices& devices) {
   const KernelLibrary library = DescribeKernelLibrary();
+  const auto is_gpu = [](const Device* device) { return device->name().starts_with("cuda:"); };
+  if (std::ranges::all_of(devices.all(), is_gpu)) return;
   Require(ArithmeticOf(job) == DType::kF32 || library.fast_bf16 || job.ReferenceKernels(),
           "{}: bf16 would be slower than f32 here: there is no bf16 arithmetic at {} (`yoke "
           "doctor`); use "

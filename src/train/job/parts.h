@@ -7,6 +7,7 @@
 #include "model/graph.h"
 #include "optim/rule.h"
 #include "strategy/strategy.h"
+#include "tensor/devices.h"
 #include "train/job/job.h"
 
 namespace yoke {
@@ -25,7 +26,7 @@ std::unique_ptr<UpdateRule> RuleOf(const Job& job);
 /// [node] precision.
 DType ArithmeticOf(const Job& job);
 /// Throws UserError if that is bf16 on a CPU that multiplies it more slowly than f32.
-void RequirePrecision(const Job& job);
+void RequirePrecision(const Job& job, const Devices& devices);
 /// [train] weights: how row-sparse matrices and the rule's state of them are stored.
 DType RowTypeOf(const Job& job);
 

@@ -18,7 +18,7 @@ bool HasAny(const Value& section, std::initializer_list<const char*> keys) {
 }
 
 /// What the job's own keys look at, or the loss.
-std::string MetricOf(const Value& root) {
+std::string WatchedMetric(const Value& root) {
   for (const auto& [section, key, option] : {std::tuple("checkpoint", "best", ""),
                                              {"train", "early_stopping", "metric"},
                                              {"train", "schedule", "metric"}}) {
@@ -41,7 +41,7 @@ void AddTableDefaults(Value& root) {
   root.Set("model", Table{{"name", "mlp"}, {"widths", List{128, 64}}});
   if (!root.Find("train")) root.Set("train", Table{});
   Value &train = *root.Find("train"), &data = *root.Find("data");
-  const std::string metric = MetricOf(root);
+  const std::string metric = WatchedMetric(root);
   const bool has_rate = HasAny(train, {"rule", "learning_rate"});
   const bool has_length = HasAny(train, {"epochs", "target", "early_stopping"});
   if (!has_rate) {

@@ -89,7 +89,7 @@ std::vector<std::pair<std::string, double>> FiguresOf(const Value& line) {
 }
 
 /// The lines of a record; none where it is damaged.
-const List& LinesOf(const Value& run) {
+const List& EventsOf(const Value& run) {
   static const List none;
   const Value* const lines = run.Find("lines");
   return lines && lines->AsList() ? *lines->AsList() : none;
@@ -127,7 +127,7 @@ std::string RunsAsCsv(const std::vector<std::string>& folders) {
   std::vector<Value> runs;
   for (size_t i = 0; i < folders.size(); ++i) runs.emplace_back(RunOf(folders[i], names[i]));
   for (const Value& run : runs)
-    for (const Value& line : LinesOf(run))
+    for (const Value& line : EventsOf(run))
       for (const auto& [name, value] : FiguresOf(line))
         if (std::ranges::find(columns, name) == columns.end()) columns.push_back(name);
   std::string text = "run,seed";
@@ -137,7 +137,7 @@ std::string RunsAsCsv(const std::vector<std::string>& folders) {
   for (size_t i = 0; i < runs.size(); ++i) {
     std::string job;
     const std::string start = InQuotes(names[i]) + "," + SeedOf(runs[i], job);
-    for (const Value& line : LinesOf(runs[i])) {
+    for (const Value& line : EventsOf(runs[i])) {
       const Value* const event = line.Find("event");
       if (!event || *event == Value("start")) continue;
       text += start;
@@ -168,7 +168,7 @@ std::vector<SeedGroup> SeedGroupsOf(const std::vector<std::string>& folders) {
     const std::string seed = SeedOf(run, job);
     if (!seeds[job].insert(seed).second) continue;
     std::vector<std::pair<std::string, double>> last;
-    for (const Value& line : LinesOf(run)) {
+    for (const Value& line : EventsOf(run)) {
       auto metrics = FiguresOf(line);
       std::erase_if(metrics, [](const auto& one) { return one.first.starts_with("train_"); });
       if (!metrics.empty()) last = std::move(metrics);
