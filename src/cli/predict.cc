@@ -1,5 +1,6 @@
 // yoke predict: prints labels for examples, best first.
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "api/no_input.h"
@@ -17,9 +18,9 @@
 namespace yoke {
 namespace {
 
-constexpr int64_t kMostLabels = 100;  // with --threshold
-constexpr int kNotGiven = 0;          // --top
-constexpr int64_t kJudged = 64;       // examples that tell whether hash tables pay
+constexpr int64_t kMostLabels = 100;                        // with --threshold
+constexpr int kNotGiven = std::numeric_limits<int>::min();  // --top
+constexpr int64_t kJudged = 64;  // examples that tell whether hash tables pay
 
 std::vector<int32_t> LabelsOf(const std::vector<Guess>& guesses) {
   std::vector<int32_t> labels;

@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench"
-SCRIPTS = sorted(path.name for path in BENCH.glob("*.py") if "__main__" in path.read_text())
+SCRIPTS = sorted(path.name for path in BENCH.glob("*.py") if "__main__" in path.read_text() and path.name != "gpu.py")  # which needs no build: it travels
 # The words that those need which have parts or ask for more than options.
 WORDS = {"devices.py": ["curve"], "failures.py": ["goodput"], "plan.py": ["plain", "--jobs", "sector"], "precision.py": ["job.toml"],
          "predicted.py": ["steps"], "python.py": ["calls"], "simulate.py": ["weak"], "slide.py": ["memory"], "strategies.py": ["table"], "figures.py": ["no-such-figure"]}
