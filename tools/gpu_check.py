@@ -18,7 +18,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Under memcheck tests take about twenty times as long.
-SANITIZED = {"tensor_gpu_test": "*", "kernels_gpu_test": "*Small*"}
+SANITIZED = {"tensor_gpu_test": "*", "node_gpu_test": "*"}
 
 
 def program_of(build):
