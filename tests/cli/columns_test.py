@@ -2,13 +2,11 @@
 import gzip
 import os
 import random
-import struct
 import subprocess
 import unittest
 import zipfile
-import zlib
 
-from program import YOKE, ProgramTest, Result
+from program import YOKE, ProgramTest, Result, png
 
 JOB = """[data]
 format = "csv"
@@ -23,14 +21,6 @@ learning_rate = 0.1
 [node]
 threads = 1
 """
-
-
-def png(grey):
-    """A grey image of 4x4 pixels."""
-    def chunk(kind, content):
-        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
-    rows = b"".join(b"\0" + bytes([grey] * 4) for _ in range(4))
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 4, 4, 8, 0, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
 class ColumnsTest(ProgramTest):

@@ -3,9 +3,8 @@ import os
 import struct
 import tarfile
 import unittest
-import zlib
 
-from program import ProgramTest
+from program import ProgramTest, png
 
 JOB = """[data]
 format = "image-folder"
@@ -21,13 +20,6 @@ learning_rate = 0.1
 [node]
 threads = 1
 """
-
-
-def png(grey):
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    rows = b"".join(b"\0" + bytes([grey] * 4) for _ in range(4))
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 4, 4, 8, 0, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
 class ImageSplitsTest(ProgramTest):

@@ -3,9 +3,11 @@ import contextlib
 import json
 import os
 import pty
+import struct
 import subprocess
 import tempfile
 import unittest
+import zlib
 
 YOKE = os.path.abspath(os.environ.get("YOKE", "build/bin/yoke"))
 
@@ -23,6 +25,14 @@ learning_rate = 0.02
 [node]
 threads = 1
 """
+
+
+def png(grey):
+    """A grey image of 4x4 pixels."""
+    def chunk(kind, content):
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+    rows = b"".join(b"\0" + bytes([grey] * 4) for _ in range(4))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 4, 4, 8, 0, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
 class Result:
