@@ -21,10 +21,9 @@
 namespace yoke {
 namespace {
 
-std::unique_ptr<const ModelFile> OpenModel(const std::string& path) {
+std::unique_ptr<const ModelFile> OpenHere(const std::string& path) {
   RequireInstructions();
-  if (path.ends_with(".onnx")) return std::make_unique<ModelFile>(OnnxPath{path});
-  return std::make_unique<ModelFile>(path);
+  return OpenModel(path);
 }
 
 /// Runs work() on a thread with a team of so many.
@@ -83,7 +82,7 @@ constexpr double kWorthTeam = 2e7;
 }  // namespace
 
 Model::Model(const std::string& path)
-    : file_(OpenModel(path)),
+    : file_(OpenHere(path)),
       threads_(file_->job().Threads()),
       operations_(file_->graph().Price(1).operations / 3),
       batch_(PredictionBatch(file_->graph(), 0)) {}

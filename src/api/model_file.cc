@@ -97,6 +97,11 @@ ModelFile::ModelFile(const OnnxPath& file)
   view_ = params_.View();
 }
 
+std::unique_ptr<const ModelFile> OpenModel(const std::string& path) {
+  if (path.ends_with(".onnx")) return std::make_unique<ModelFile>(OnnxPath{path});
+  return std::make_unique<ModelFile>(path);
+}
+
 PlacedValues::PlacedValues(const ModelFile& model) : view_(model.params()) {
   if (IsRanked(model.graph())) return;
   try {

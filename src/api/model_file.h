@@ -48,6 +48,9 @@ class ModelFile {
   ParamView view_;
 };
 
+/// The model of a checkpoint, a run or an ONNX file (NAME.onnx). Throws UserError.
+std::unique_ptr<const ModelFile> OpenModel(const std::string& path);
+
 /// A model's values where its job trained them, if that was a device other than the CPU that this
 /// machine has, and the model is not ranked (IsRanked); otherwise on the CPU.
 class PlacedValues {

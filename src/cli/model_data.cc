@@ -213,11 +213,6 @@ std::shared_ptr<const OutputSearch> TrainedTables(const ModelFile& model) {
 
 }  // namespace
 
-std::unique_ptr<const ModelFile> OpenModel(const std::string& path) {
-  if (path.ends_with(".onnx")) return std::make_unique<ModelFile>(OnnxPath{path});
-  return std::make_unique<ModelFile>(path);
-}
-
 void SearchOptions::Declare(Arguments& arguments) {
   constexpr int kMostTables = 1024, kMostIds = 1 << 16, kMostThreads = 4096;
   arguments

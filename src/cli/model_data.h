@@ -14,9 +14,6 @@ namespace yoke {
 
 class Arguments;
 
-/// The model of a checkpoint, a run or an ONNX file (NAME.onnx). Throws UserError.
-std::unique_ptr<const ModelFile> OpenModel(const std::string& path);
-
 /// How to compute and rank outputs.
 struct SearchOptions {
   std::string search = "exact";  ///< exact, tables, trained
