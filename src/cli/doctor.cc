@@ -104,6 +104,7 @@ std::string TextOf(const CudaDescription& gpu) {
   if (says.clock_hertz > 0) text += fmt::format(" at {:.3g} GHz", says.clock_hertz / 1e9);
   if (says.bytes_per_second > 0)
     text += fmt::format(", memory at {} GB/s", Count(int64_t(says.bytes_per_second / 1e9)));
+  if (!gpu.why_not.empty()) text += "; not usable: " + gpu.why_not;
   return text;
 }
 
@@ -111,9 +112,12 @@ Finding GpuFinding(const Hardware& h) {
   if (!h.cuda.empty()) {
     std::vector<std::string> texts;
     for (const CudaDescription& gpu : h.cuda) texts.push_back(TextOf(gpu));
-    return {
-        "GPUs", fmt::format("{}", fmt::join(texts, "; ")),
-        fmt::format("`--devices {}` trains there; `make gpu-check` tests it.", h.cuda[0].device)};
+    const auto usable = std::ranges::find(h.cuda, "", &CudaDescription::why_not);
+    return {"GPUs", fmt::format("{}", fmt::join(texts, "; ")),
+            usable == h.cuda.end()
+                ? "Training takes the CPU."
+                : fmt::format("`--devices {}` trains there; `make gpu-check` tests it.",
+                              usable->device)};
   }
   if (h.gpus.empty())
     return {"GPUs", fmt::format("none found; {}", h.no_cuda), "Not needed: yoke trains on CPUs."};

@@ -6,6 +6,7 @@
 
 #include "comm/communicator_group.h"
 #include "comm/gather.h"
+#include "tensor/devices.h"
 
 namespace yoke {
 namespace {
@@ -33,7 +34,13 @@ double VirtualTime::Price(const Cost& cost, const WorkPlace& place) const {
   if (!transport_) return 0;
   Cost billed = cost;
   for (double* part : {&billed.operations, &billed.bytes, &billed.device_bytes}) *part *= scale();
-  return transport_->Price(billed, place);
+  return transport_->Price(billed, AtItsSpeed(place));
+}
+
+WorkPlace VirtualTime::AtItsSpeed(const WorkPlace& place) {
+  WorkPlace at = place;
+  if (at.device != "cpu") at.device = AsFastAs(at.device);
+  return at;
 }
 
 int64_t VirtualTime::CountFor(const std::map<int, int64_t>& mine) const {

@@ -77,12 +77,12 @@ class VirtualTime {
   /// the CPU, on a core. Throws UserError for a device whose speed the simulation does not know.
   double Price(const Cost& cost, const WorkPlace& place = {}) const;
   void Work(double seconds, const WorkPlace& place = {}) const {
-    if (transport_) transport_->Work(seconds, place);
+    if (transport_) transport_->Work(seconds, AtItsSpeed(place));
   }
   /// As Work, for pieces of work one after the other: the other ranks may come to these seconds
   /// later, at CatchUp or when this one sends or receives. The caller shares nothing meanwhile.
   void WorkAhead(double seconds, const WorkPlace& place = {}) const {
-    if (transport_) transport_->WorkAhead(seconds, place);
+    if (transport_) transport_->WorkAhead(seconds, AtItsSpeed(place));
   }
   void CatchUp() const {
     if (transport_) transport_->CatchUp();
@@ -94,6 +94,9 @@ class VirtualTime {
   int64_t CountFor(const std::map<int, int64_t>& mine) const;
 
  private:
+  /// With the device whose speed it has.
+  static WorkPlace AtItsSpeed(const WorkPlace& place);
+
   const Communicator& world_;
   VirtualTransport* transport_;
 };

@@ -71,7 +71,7 @@ class OperationEntry {
   std::vector<std::string> KernelsOn(Device& device) const;
 
  protected:
-  static constexpr size_t kMostKernels = 6;
+  static constexpr size_t kMostKernels = 8;
   struct Listed {
     const char* kernel = nullptr;
     const char* kind = nullptr;

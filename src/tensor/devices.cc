@@ -119,6 +119,11 @@ DeviceShares SharesOf(const std::vector<std::string>& names, int ranks, bool sev
   return shares;
 }
 
+std::string_view AsFastAs(std::string_view name) {
+  const DeviceEntry* const kind = KindOf(std::string(name));
+  return kind && kind->as_fast_as ? kind->as_fast_as : name;
+}
+
 std::vector<std::string> AskedDevices() {
   const char* asked = std::getenv("YOKE_DEVICES");
   std::istringstream text(asked ? asked : "");

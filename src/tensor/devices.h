@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/topology.h"
@@ -22,7 +23,9 @@ struct DeviceEntry {
   std::string summary;
   bool numbered = false;
   bool chosen_by_all = true;  ///< "all" takes those that this machine has.
-  int (*count)() = nullptr;   ///< How many it has; of emulated ones any number can be made.
+  /// The device that it is as fast as in virtual time; null: as itself.
+  const char* as_fast_as = nullptr;
+  int (*count)() = nullptr;  ///< How many it has; of emulated ones any number can be made.
   /// Throws UserError with a sentence if there is none with this number.
   std::shared_ptr<Device> (*make)(int number, const DeviceSettings& settings) = nullptr;
 };
@@ -51,6 +54,9 @@ DeviceShares SharesOf(const std::vector<std::string>& names, int ranks, bool sev
 std::vector<std::string> AskedDevices();
 /// What a user does whose job computes on the CPU only: "set node.devices = \"cpu\"".
 std::string HowToUseTheCpu();
+
+/// The device whose speed a named one has in virtual time: itself for most.
+std::string_view AsFastAs(std::string_view name);
 
 class Devices {
  public:

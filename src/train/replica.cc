@@ -38,12 +38,12 @@ std::span<std::byte> BytesOf(T* values, int64_t count) {
 
 Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setting)
     : job_(job),
+      devices_(DevicesOf(job, setting.world, setting.local)),
       world_(setting.world.Duplicate()),
       node_(InVirtualTime(world_) ? std::optional(world_.Duplicate()) : std::nullopt),
       entry_(StrategyOf(job)),
       threads_(setting.threads),
       step_examples_(setting.step_examples),
-      devices_(DevicesOf(job, world_, setting.local)),
       layers_(ModelLayers(job.model(), TaskOf(data))),
       in_training_(WithLossSettings(layers_, job, setting.class_weights, TaskOf(data))),
       graph_(in_training_, TaskOf(data), RowTypeOf(job)),

@@ -156,12 +156,12 @@ class Replica {
                   int64_t sample_of) const;
 
   const Job& job_;
+  Devices devices_;  // first: what follows may own memory of theirs
   Communicator world_;
   std::optional<Communicator> node_;  // in virtual time: of the executor's workers
   const StrategyEntry& entry_;
   ThreadPlan threads_;
   int64_t step_examples_;
-  Devices devices_;
   List layers_;       // the model's
   List in_training_;  // the same with what [train] makes of the loss
   Graph graph_;

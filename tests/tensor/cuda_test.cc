@@ -312,6 +312,21 @@ TEST(CudaDrivers, SayWhatIsNotThere) {
             "there is no device cuda:2: this machine has 2 GPUs, cuda:0 to cuda:1");
 }
 
+TEST(CudaDrivers, LeaveOutWhatTheyCannotUse) {
+  {
+    const MockCuda old({.capability = 61});
+    EXPECT_EQ(CudaDeviceCount(&old.driver()), 0);
+    EXPECT_EQ(SentenceOf([&] { NewCudaDevice(0, old.driver()); }),
+              "there is no device cuda:0: it is a Mock GPU of compute capability 6.1, and this "
+              "yoke is built for 8.0");
+    EXPECT_EQ(DescribeCudaDevices(&old.driver()).size(), 1U);
+  }
+  const MockCuda bare({.missing = "libcublasLt.so.13"});
+  EXPECT_EQ(CudaDeviceCount(&bare.driver()), 0);
+  EXPECT_EQ(SentenceOf([&] { NewCudaDevice(0, bare.driver()); }),
+            "there is no device cuda:0: it needs libcublasLt.so.13, which is not installed here");
+}
+
 TEST(CudaDrivers, DescribeTheirGpus) {
   const MockCuda mock({.devices = 2, .memory = 1000});
   const auto device = NewCudaDevice(1, mock.driver());
@@ -327,7 +342,7 @@ TEST(CudaDrivers, DescribeTheirGpus) {
 
 /// What this program's own runtime says, whether the machine has a GPU or not.
 TEST(CudaDrivers, TheLinkedOneIsAsked) {
-  const std::string why = WhyNoCudaDevice(LinkedCudaDriver());
+  const std::string why = WhyNotCudaDevice(0, LinkedCudaDriver());
   const std::string refusal = SentenceOf([] { const Devices devices({"cuda:0"}, "job.toml"); });
   if (why.empty())
     EXPECT_EQ(refusal, "");

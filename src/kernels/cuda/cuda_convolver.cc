@@ -24,6 +24,7 @@ struct Cudnn {
 #define YOKE_CUDNN(name) \
   decltype(cudnn##name)* name = library.Of<decltype(cudnn##name)>("cudnn" #name)
   YOKE_CUDNN(Create);
+  YOKE_CUDNN(Destroy);
   YOKE_CUDNN(SetStream);
   YOKE_CUDNN(BackendCreateDescriptor);
   YOKE_CUDNN(BackendDestroyDescriptor);
@@ -44,15 +45,22 @@ void CheckCudnn(cudnnStatus_t status, const char* what) {
     throw Error(fmt::format("cuDNN failed in {}: status {}", what, static_cast<int>(status)));
 }
 
-/// A handle of each stream. They last as long as the program.
-cudnnHandle_t HandleOf(Stream& stream) {
+using Handle = std::shared_ptr<cudnnContext>;
+
+/// The handle of a stream's plans, which ends with the last of them.
+Handle HandleOf(Stream& stream) {
   static std::mutex mutex;
-  static std::map<CUstream_st*, cudnnHandle_t> handles;
+  static std::map<CUstream_st*, std::weak_ptr<cudnnContext>> handles;
   CUstream_st* const native = NativeStream(stream);
   const std::lock_guard lock(mutex);
-  cudnnHandle_t& handle = handles[native];
-  if (!handle) CheckCudnn(Cudnn::Get().Create(&handle), "cudnnCreate");
-  CheckCudnn(Cudnn::Get().SetStream(handle, native), "cudnnSetStream");
+  std::erase_if(handles, [](const auto& each) { return each.second.expired(); });
+  if (const auto found = handles.find(native); found != handles.end())
+    if (Handle handle = found->second.lock()) return handle;
+  cudnnHandle_t made = nullptr;
+  CheckCudnn(Cudnn::Get().Create(&made), "cudnnCreate");
+  Handle handle(made, [](cudnnHandle_t each) { Cudnn::Get().Destroy(each); });
+  CheckCudnn(Cudnn::Get().SetStream(made, native), "cudnnSetStream");
+  handles[native] = handle;
   return handle;
 }
 
@@ -149,6 +157,7 @@ class LibraryConvolver::Plan {
       : s_(shape), pass_(pass), stream_(*target.stream), host_(shape, pass, target) {
     if (RunsOnHost(stream_)) return;
     if (EndPaddingOf(s_.rows, s_.height) < 0 || EndPaddingOf(s_.columns, s_.width) < 0) return;
+    handle_ = HandleOf(stream_);
     Build();
   }
 
@@ -170,7 +179,7 @@ class LibraryConvolver::Plan {
         .Set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, data.data(), count)
         .Set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, workspace);
     Check(pack.Finalize(), "cuDNN takes the addresses of a convolution");
-    CheckCudnn(Cudnn::Get().BackendExecute(HandleOf(stream_), plan_->get(), pack.get()),
+    CheckCudnn(Cudnn::Get().BackendExecute(handle_.get(), plan_->get(), pack.get()),
                "cudnnBackendExecute");
   }
 
@@ -194,7 +203,7 @@ class LibraryConvolver::Plan {
     graph
         .Set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, operations.data(),
              operations.size())
-        .Set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, HandleOf(stream_));
+        .Set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle_.get());
     if (graph.Finalize()) Choose(graph);
   }
 
@@ -283,9 +292,9 @@ class LibraryConvolver::Plan {
     }
   }
 
-  /// Without TF32, no engine that rounds f32.
+  /// No engine whose sums differ from run to run; without TF32, none that rounds f32.
   bool Keeps(const Descriptor& engine_choice) const {
-    if (s_.type != DType::kF32 || UsesTf32()) return true;
+    const bool rounds = s_.type != DType::kF32 || UsesTf32();
     const Descriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     cudnnBackendDescriptor_t read = engine.get();
     engine_choice.Read(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, &read, 1);
@@ -293,15 +302,16 @@ class LibraryConvolver::Plan {
     const int64_t count = engine.Read(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
                                       notes.data(), std::ssize(notes));
     return std::none_of(notes.begin(), notes.begin() + std::min(count, std::ssize(notes)),
-                        [](cudnnBackendNumericalNote_t note) {
-                          return note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE ||
-                                 note == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS;
+                        [rounds](cudnnBackendNumericalNote_t note) {
+                          return note == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC ||
+                                 (!rounds && (note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE ||
+                                              note == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS));
                         });
   }
 
   bool TryPlan(const Descriptor& engine_choice) {
     Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-    plan.Set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, HandleOf(stream_))
+    plan.Set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, handle_.get())
         .Set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, engine_choice);
     if (!plan.Finalize()) return false;
     plan.Read(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, &workspace_, 1);
@@ -316,6 +326,7 @@ class LibraryConvolver::Plan {
   ConvolutionPass pass_;
   Stream& stream_;
   HostConvolver host_;
+  Handle handle_;  // outlives the descriptors
   std::vector<Descriptor> tensors_, parts_, operations_;
   std::optional<Descriptor> plan_;
   int64_t workspace_ = 0;

@@ -44,11 +44,12 @@ class PinnedMemory : public Device {
   }
 
  private:
-  static constexpr uint64_t kSmallest = 256;
-
-  /// So that a piece fits others that are nearly as long.
+  /// So that a piece fits others that are nearly as long: at most an eighth more.
   static int64_t SizeOf(int64_t bytes) {
-    return static_cast<int64_t>(std::bit_ceil(std::max(static_cast<uint64_t>(bytes), kSmallest)));
+    constexpr uint64_t kSmallest = 256;
+    const auto size = static_cast<uint64_t>(bytes);
+    const uint64_t step = std::max(std::bit_floor(size) / 8, kSmallest);
+    return static_cast<int64_t>(std::max((size + step - 1) / step, uint64_t{1}) * step);
   }
 
   void* Take(int64_t size) {
@@ -132,6 +133,11 @@ class CudaDevice : public Device {
   const std::unique_ptr<Stream> clearing_;  // of what is allocated
 };
 
+int Found(const CudaDriver* driver) {
+  int count = 0;
+  return driver && driver->device_count(&count) == kCudaSuccess ? count : 0;
+}
+
 /// "this machine has 2 GPUs (cuda:0 to cuda:1)"
 std::string HasSoMany(int count) {
   return count == 1 ? "this machine has one GPU, cuda:0"
@@ -142,7 +148,8 @@ std::string HasSoMany(int count) {
 
 int CudaDeviceCount(const CudaDriver* driver) {
   int count = 0;
-  return driver && driver->device_count(&count) == kCudaSuccess ? count : 0;
+  while (WhyNotCudaDevice(count, driver).empty()) ++count;
+  return count;
 }
 
 std::string WhyNoCudaDevice(const CudaDriver* driver) {
@@ -154,19 +161,31 @@ std::string WhyNoCudaDevice(const CudaDriver* driver) {
   return count > 0 ? "" : "built with CUDA, no GPU here";
 }
 
+std::string WhyNotCudaDevice(int number, const CudaDriver* driver) {
+  if (std::string why = WhyNoCudaDevice(driver); !why.empty()) return why;
+  if (const int count = Found(driver); number >= count) return HasSoMany(count);
+  CudaProperties gpu;
+  if (const int status = driver->properties(number, &gpu); status != kCudaSuccess)
+    return driver->text(status);
+  const int least = driver->least_capability;
+  if (10 * gpu.major + gpu.minor < least)
+    return fmt::format("it is a {} of compute capability {}.{}, and this yoke is built for {}.{}",
+                       gpu.name, gpu.major, gpu.minor, least / 10, least % 10);
+  const char* const missing = driver->missing();
+  return missing ? fmt::format("it needs {}, which is not installed here", missing) : "";
+}
+
 std::unique_ptr<Device> NewCudaDevice(int number, const CudaDriver& driver) {
-  const std::string why = WhyNoCudaDevice(&driver);
+  const std::string why = WhyNotCudaDevice(number, &driver);
   Require(why.empty(), "there is no device cuda:{}: {}", number, why);
-  const int count = CudaDeviceCount(&driver);
-  Require(number < count, "there is no device cuda:{}: {}", number, HasSoMany(count));
   return std::make_unique<CudaDevice>(std::make_shared<CudaContext>(number, driver));
 }
 
 std::vector<CudaDescription> DescribeCudaDevices(const CudaDriver* driver) {
   std::vector<CudaDescription> found;
-  const int count = CudaDeviceCount(driver);
-  for (int number = 0; number < count; ++number) {
-    CudaDescription gpu = {.device = fmt::format("cuda:{}", number)};
+  for (int number = 0; number < Found(driver); ++number) {
+    CudaDescription gpu = {.device = fmt::format("cuda:{}", number),
+                           .why_not = WhyNotCudaDevice(number, driver)};
     size_t free = 0, total = 0;
     if (driver->properties(number, &gpu.properties) != kCudaSuccess ||
         driver->set_device(number) != kCudaSuccess || driver->memory(&free, &total) != kCudaSuccess)

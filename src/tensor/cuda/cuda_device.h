@@ -16,16 +16,19 @@ namespace yoke {
 /// GPU.
 std::unique_ptr<Device> NewCudaDevice(int number, const CudaDriver& driver);
 
-/// How many GPUs the driver finds; 0 without one. `driver` may be null.
+/// How many GPUs there are before the first that this program cannot use. `driver` may be null.
 int CudaDeviceCount(const CudaDriver* driver);
 /// Why there is none: "built with CUDA, no driver here (...)"; "": there are some.
 std::string WhyNoCudaDevice(const CudaDriver* driver);
+/// Why this one cannot be used: there is none, it is too old, a library is missing; "": it can.
+std::string WhyNotCudaDevice(int number, const CudaDriver* driver);
 
 /// A GPU as the driver describes it.
 struct CudaDescription {
   std::string device;  ///< "cuda:0"
   CudaProperties properties;
   int64_t free = 0, total = 0;  ///< Bytes of its memory.
+  std::string why_not;          ///< WhyNotCudaDevice.
 };
 /// Of all GPUs; those that do not answer are left out.
 std::vector<CudaDescription> DescribeCudaDevices(const CudaDriver* driver);

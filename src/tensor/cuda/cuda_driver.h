@@ -60,6 +60,10 @@ struct CudaDriver {
   int (*destroy_launchable)(CUgraphExec_st* launchable) = nullptr;
 
   const char* (*text)(int status) = nullptr;
+  /// A library's file without which there are no matrix products, and that is not installed here;
+  /// null: it is.
+  const char* (*missing)() = nullptr;
+  int least_capability = 0;           ///< That kernels are built for: 90 for 9.0.
   bool runs_kernels_on_host = false;  ///< A mock: its memory is the host's.
 };
 

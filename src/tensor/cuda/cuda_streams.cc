@@ -68,10 +68,12 @@ struct HostWork {
 
 using KeptWork = std::deque<HostWork>;  // whose addresses stay
 
+class CudaStream;
+
 /// An instantiated graph and what its launches need.
 class CudaGraph : public CapturedWork {
  public:
-  CudaGraph(std::shared_ptr<CudaContext> context, CUstream_st* stream, CUgraph_st* graph,
+  CudaGraph(std::shared_ptr<CudaContext> context, CudaStream& stream, CUgraph_st* graph,
             KeptWork kept)
       : context_(std::move(context)), stream_(stream), graph_(graph), kept_(std::move(kept)) {
     const CudaDriver& driver = context_->Use();
@@ -88,14 +90,12 @@ class CudaGraph : public CapturedWork {
   CudaGraph(const CudaGraph&) = delete;
   CudaGraph& operator=(const CudaGraph&) = delete;
 
-  void Launch() override {
-    context_->Require({"cudaGraphLaunch", context_->Use().launch(launchable_, stream_)});
-  }
+  void Launch() override;
   int64_t nodes() const override { return static_cast<int64_t>(nodes_); }
 
  private:
   std::shared_ptr<CudaContext> context_;
-  CUstream_st* stream_;
+  CudaStream& stream_;
   CUgraph_st* graph_;
   CUgraphExec_st* launchable_ = nullptr;
   size_t nodes_ = 0;
@@ -171,9 +171,12 @@ class CudaStream : public Stream, public CapturingStream, public WorkQueue {
     CUgraph_st* graph = nullptr;
     auto kept = std::exchange(kept_, {});
     context_->Require({"cudaStreamEndCapture", context_->Use().end_capture(stream_, &graph)});
-    return std::make_unique<CudaGraph>(context_, stream_, graph, std::move(kept));
+    return std::make_unique<CudaGraph>(context_, *this, graph, std::move(kept));
   }
   void AbandonCapture() override { Abandon(); }
+  void LaunchGraph(CUgraphExec_st* graph) {
+    context_->Require({"cudaGraphLaunch", Begin().launch(graph, stream_)});
+  }
 
   bool runs_on_host() const { return context_->driver().runs_kernels_on_host; }
   /// For a kernel's launch.
@@ -261,6 +264,8 @@ class CudaStream : public Stream, public CapturingStream, public WorkQueue {
   std::shared_ptr<CudaEvent> began_;  // null: no work since the last wait
   double busy_seconds_ = 0;
 };
+
+void CudaGraph::Launch() { stream_.LaunchGraph(launchable_); }
 
 CudaStream& CudaStreamOf(Stream& stream) {
   auto* const own = dynamic_cast<CudaStream*>(&stream);

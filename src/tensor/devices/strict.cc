@@ -188,6 +188,7 @@ DeviceEntry strict() {
           .summary = "An emulated device at full speed, which counts what would hold up a GPU",
           .numbered = true,
           .chosen_by_all = false,
+          .as_fast_as = "cpu",
           .count = [] { return 1; },
           .make =
               [](int number, const DeviceSettings& /*settings*/) {

@@ -380,7 +380,8 @@ Runtime& Mock() { return Runtime::Current(); }
 int MockProperties(int /*device*/, CudaProperties* found) {
   return Mock().Do("properties", [found] {
     std::strcpy(found->name, "Mock GPU");
-    found->major = 9;
+    found->major = Mock().settings_.capability / 10;
+    found->minor = Mock().settings_.capability % 10;
     found->multiprocessors = 2;
     found->clock_hertz = 1e9;
     return kCudaSuccess;
@@ -507,6 +508,8 @@ constexpr CudaDriver kMock = {
           return kCudaSuccess;
         },
     .text = TextOf,
+    .missing = [] { return Mock().settings_.missing; },
+    .least_capability = 80,
     .runs_kernels_on_host = true};
 
 }  // namespace

@@ -21,6 +21,8 @@ class MockCuda {
     int devices = 1;
     int64_t memory = int64_t{1} << 32;  ///< Of each GPU.
     int no_driver = 0;                  ///< The status of every call, if not 0.
+    int capability = 90;                ///< Of each GPU: 90 for 9.0.
+    const char* missing = nullptr;      ///< CudaDriver::missing.
   };
   MockCuda() : MockCuda(Settings()) {}
   explicit MockCuda(const Settings& settings);

@@ -1,6 +1,8 @@
 // The CUDA runtime's calls as a table. The runtime is linked statically; it finds the driver when
 // the first of them is called, and answers with an error where there is none.
+#include <cublas_api.h>
 #include <cuda_runtime_api.h>
+#include <dlfcn.h>
 
 #include <algorithm>
 #include <string_view>
@@ -42,6 +44,17 @@ int SecondsBetween(double* seconds, CUevent_st* begin, CUevent_st* end) {
   const int status = Told(cudaEventElapsedTime(&milliseconds, begin, end));
   *seconds = 1e-3 * milliseconds;
   return status;
+}
+
+#define YOKE_TEXT_OF(number) #number
+#define YOKE_FILE_OF(name, number) name "." YOKE_TEXT_OF(number)
+
+/// The library stays loaded for the kernels.
+const char* Missing() {
+  constexpr const char* kFile = YOKE_FILE_OF("libcublasLt.so", CUBLAS_VER_MAJOR);
+  static const bool found =
+      dlopen(kFile, RTLD_LAZY | RTLD_LOCAL) || dlopen("libcublasLt.so", RTLD_LAZY | RTLD_LOCAL);
+  return found ? nullptr : kFile;
 }
 
 constexpr CudaDriver kRuntime = {
@@ -93,7 +106,9 @@ constexpr CudaDriver kRuntime = {
     .destroy_graph = [](CUgraph_st* graph) { return Told(cudaGraphDestroy(graph)); },
     .destroy_launchable =
         [](CUgraphExec_st* launchable) { return Told(cudaGraphExecDestroy(launchable)); },
-    .text = [](int status) { return cudaGetErrorString(static_cast<cudaError_t>(status)); }};
+    .text = [](int status) { return cudaGetErrorString(static_cast<cudaError_t>(status)); },
+    .missing = Missing,
+    .least_capability = YOKE_CUDA_LEAST};
 
 }  // namespace
 
