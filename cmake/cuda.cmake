@@ -2,7 +2,7 @@
 # program starts without a driver or GPU all the same: the runtime is linked statically and finds the driver at run time,
 # as tensor/cuda does cuBLASLt, cuDNN and NCCL.
 #
-# Sources: src/kernels/**/*.cu (nvcc), src/kernels/**/cuda*.cc and src/tensor/cuda/toolkit/*.cc (toolkit's headers) are
+# Sources: src/kernels/**/*.cu (nvcc), src/kernels/**/cuda*.cc, src/tensor/cuda/toolkit/*.cc and src/comm/nccl.cc (toolkit's headers) are
 # compiled only with it, src/**/cuda_none.cc only without it.
 set(YOKE_CUDA AUTO CACHE STRING "Build devices cuda:N: AUTO (where nvcc is), ON or OFF")
 set(YOKE_CUDA_ARCHITECTURES 90 CACHE STRING "GPU architectures; 80-real;90 is what `make gpu-bundle` carries")
@@ -14,10 +14,11 @@ if(YOKE_CUDA STREQUAL AUTO)
     find_package(CUDAToolkit 12.0 QUIET)
     find_file(YOKE_CUDNN_HEADER cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
     find_file(YOKE_CUBLASLT_HEADER cublasLt.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
-    if(CUDAToolkit_FOUND AND YOKE_CUDNN_HEADER AND YOKE_CUBLASLT_HEADER)
+    find_file(YOKE_NCCL_HEADER nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+    if(CUDAToolkit_FOUND AND YOKE_CUDNN_HEADER AND YOKE_CUBLASLT_HEADER AND YOKE_NCCL_HEADER)
       set(YOKE_HAS_CUDA ON)
     else()
-      message(STATUS "CUDA: left out; nvcc is here, and CUDA 12 or later with the headers of cuBLASLt and cuDNN is not")
+      message(STATUS "CUDA: left out; nvcc is here, and CUDA 12 or later with the headers of cuBLASLt, cuDNN and NCCL is not")
     endif()
   endif()
 elseif(YOKE_CUDA)
@@ -43,7 +44,7 @@ endif()
 function(yoke_cuda_sources list)
   set(sources ${${list}})
   set(with ${sources})
-  list(FILTER with INCLUDE REGEX "/cuda/toolkit/|/kernels/.*/cuda[a-z0-9_]*\\.cc$")
+  list(FILTER with INCLUDE REGEX "/cuda/toolkit/|/kernels/.*/cuda[a-z0-9_]*\\.cc$|/comm/nccl\\.cc$")
   set(without ${sources})
   list(FILTER without INCLUDE REGEX "/cuda_none\\.cc$")
   if(with AND without)

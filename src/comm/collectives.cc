@@ -128,8 +128,9 @@ StagedSum::~StagedSum() {
 void Communicator::AllReduce(Array<float> values, Stream& stream) const {
   if (size() == 1) return;
   const CountedAs scope("exchange");
+  DeviceAllReduce* const sum = DeviceSum(*values.device);  // asked by all, wherever theirs lie
   if (values.OnHost()) return AllReduce(values.Host());
-  if (DeviceAllReduce* const sum = DeviceSum(*values.device)) return sum->Enqueue(values, stream);
+  if (sum) return sum->Enqueue(values, stream);
   auto& [memory, come, gone] = group_->staged_sum;
   if (!memory) memory.emplace(Target{.device = &values.device->staging()});
   const std::span<float> here(memory->Reserve<float>(values.count), values.count);

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "comm/nccl.h"
 #include "comm/transport.h"
 
 namespace yoke {
@@ -38,6 +39,10 @@ class Spawned {
 template <typename Derived>
 class RealTransport : public Transport, public std::enable_shared_from_this<Derived> {
  public:
+  std::unique_ptr<DeviceAllReduce> MakeDeviceAllReduce(const Communicator& world,
+                                                       Device& device) override {
+    return MakeNcclAllReduce(world, device, LinkedNccl());
+  }
   double Now() override { return yoke::Now(); }
   void Sleep(double seconds) override { std::this_thread::sleep_for(WaitTime(seconds)); }
   std::shared_ptr<void> Spawn(Body body) override {

@@ -81,7 +81,7 @@ class ThreadTransport : public RealTransport<ThreadTransport> {
   std::unique_ptr<DeviceAllReduce> MakeDeviceAllReduce(const Communicator& world,
                                                        Device& device) override {
     const auto& make = world_->options.device_all_reduce;
-    return make ? make(world, device) : nullptr;
+    return make ? make(world, device) : RealTransport::MakeDeviceAllReduce(world, device);
   }
 
   void Send(int to, uint64_t context, int tag, std::span<const std::byte> bytes) override {

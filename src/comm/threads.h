@@ -12,7 +12,7 @@ struct ThreadRanks {
   int ranks = 1;
   double timeout = 60;  ///< Seconds of one wait.
   AllReduceAlgorithm all_reduce = AllReduceAlgorithm::kAuto;
-  /// As Transport::MakeDeviceAllReduce; empty: sums are the host's.
+  /// As Transport::MakeDeviceAllReduce; empty: NCCL's.
   std::function<std::unique_ptr<DeviceAllReduce>(const Communicator&, Device&)> device_all_reduce =
       {};
 };

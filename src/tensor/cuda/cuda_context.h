@@ -23,6 +23,7 @@ class CudaContext {
   CudaContext(int number, const CudaDriver& driver);
 
   const CudaDriver& driver() const { return driver_; }
+  int number() const { return number_; }
   const std::string& name() const { return name_; }
   /// The driver, for calls on this GPU: it becomes the calling thread's current one.
   const CudaDriver& Use() const;

@@ -83,6 +83,12 @@ class CudaDevice : public Device {
   ~CudaDevice() override { EndStream(); }
 
   const std::string& name() const override { return context_->name(); }
+  std::string Bus() const {
+    CudaProperties properties;
+    const bool told =
+        context_->driver().properties(context_->number(), &properties) == kCudaSuccess;
+    return told ? properties.bus : "";
+  }
   Device& staging() override { return staging_; }
   std::unique_ptr<Stream> NewStream() override { return NewCudaStream(context_); }
 
@@ -179,6 +185,11 @@ std::unique_ptr<Device> NewCudaDevice(int number, const CudaDriver& driver) {
   const std::string why = WhyNotCudaDevice(number, &driver);
   Require(why.empty(), "there is no device cuda:{}: {}", number, why);
   return std::make_unique<CudaDevice>(std::make_shared<CudaContext>(number, driver));
+}
+
+std::string CudaBusOf(const Device& device) {
+  const auto* const gpu = dynamic_cast<const CudaDevice*>(&device);
+  return gpu ? gpu->Bus() : "";
 }
 
 std::vector<CudaDescription> DescribeCudaDevices(const CudaDriver* driver) {

@@ -23,6 +23,9 @@ std::string WhyNoCudaDevice(const CudaDriver* driver);
 /// Why this one cannot be used: there is none, it is too old, a library is missing; "": it can.
 std::string WhyNotCudaDevice(int number, const CudaDriver* driver);
 
+/// Its place in the machine: "0000:3b:00.0"; "": it is no GPU, or its driver does not say.
+std::string CudaBusOf(const Device& device);
+
 /// A GPU as the driver describes it.
 struct CudaDescription {
   std::string device;  ///< "cuda:0"

@@ -18,6 +18,7 @@ inline constexpr int kCudaSuccess = 0, kCudaNoMemory = 2, kCudaNotReady = 600;
 /// What a driver says of a device; 0: it does not say.
 struct CudaProperties {
   char name[256] = "";
+  char bus[32] = "";            ///< Its place in the machine: "0000:3b:00.0".
   int major = 0, minor = 0;     ///< Compute capability.
   int multiprocessors = 0;      ///< Streaming multiprocessors.
   double clock_hertz = 0;       ///< Of the multiprocessors, at most.

@@ -1,6 +1,7 @@
 // CudaStream: what the kernels of a CUDA device need of the stream that they are made for.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <string_view>
 
@@ -23,5 +24,8 @@ bool RunsOnHost(Stream& stream);
 /// Runs `work` on the host after everything enqueued before, or puts it into the graph that is
 /// captured, each launch of which runs it anew.
 void LaunchOnHost(Stream& stream, std::function<void()> work);
+
+/// Every later wait for the stream's GPU throws this.
+void FailStream(Stream& stream, const std::exception_ptr& failure);
 
 }  // namespace yoke

@@ -178,6 +178,8 @@ class CudaStream : public Stream, public CapturingStream, public WorkQueue {
     context_->Require({"cudaGraphLaunch", Begin().launch(graph, stream_)});
   }
 
+  void Fail(const std::exception_ptr& failure) { context_->Fail(failure); }
+
   bool runs_on_host() const { return context_->driver().runs_kernels_on_host; }
   /// For a kernel's launch.
   CUstream_st* native() {
@@ -282,6 +284,10 @@ std::unique_ptr<Stream> NewCudaStream(std::shared_ptr<CudaContext> context) {
 CUstream_st* NativeStream(Stream& stream) { return CudaStreamOf(stream).native(); }
 
 bool RunsOnHost(Stream& stream) { return CudaStreamOf(stream).runs_on_host(); }
+
+void FailStream(Stream& stream, const std::exception_ptr& failure) {
+  CudaStreamOf(stream).Fail(failure);
+}
 
 void LaunchOnHost(Stream& stream, std::function<void()> work) {
   CudaStreamOf(stream).Launch(std::move(work));

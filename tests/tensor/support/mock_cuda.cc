@@ -377,8 +377,9 @@ using Runtime = MockCuda::Runtime;
 
 Runtime& Mock() { return Runtime::Current(); }
 
-int MockProperties(int /*device*/, CudaProperties* found) {
-  return Mock().Do("properties", [found] {
+int MockProperties(int device, CudaProperties* found) {
+  return Mock().Do("properties", [device, found] {
+    *fmt::format_to_n(found->bus, sizeof found->bus - 1, "0000:{:02x}:00.0", device).out = 0;
     std::strcpy(found->name, "Mock GPU");
     found->major = Mock().settings_.capability / 10;
     found->minor = Mock().settings_.capability % 10;

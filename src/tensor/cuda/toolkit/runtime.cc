@@ -29,6 +29,9 @@ int PropertiesOf(int device, CudaProperties* found) {
     return status;
   const std::string_view name = all.name;
   std::ranges::copy(name.substr(0, sizeof found->name - 1), found->name);
+  if (const int status = Told(cudaDeviceGetPCIBusId(found->bus, sizeof found->bus, device));
+      status != cudaSuccess)
+    return status;
   found->major = all.major;
   found->minor = all.minor;
   found->multiprocessors = all.multiProcessorCount;
