@@ -10,6 +10,8 @@
 
 namespace yoke {
 
+class LayerStates;
+
 /// A value of 0 is derived from the number of outputs: see docs/layers/lsh_linear.md.
 struct OutputTableSettings {
   std::string family = "simhash";
@@ -40,5 +42,10 @@ class OutputSearch {
   virtual int64_t always() const { return 0; }
   virtual int64_t table_bytes() const = 0;
 };
+
+/// The advice of a model's layers.
+std::vector<std::string> AdviceOf(const LayerStates& states);
+/// False if a layer with tables has none: a checkpoint's are of other hash functions.
+bool TablesAreReady(const LayerStates& states);
 
 }  // namespace yoke

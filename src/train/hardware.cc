@@ -12,7 +12,10 @@ std::string HardwareOf(const SimulatedCluster& cluster, int ranks) {
   return cluster.title.empty() ? text : text + ": " + cluster.title;
 }
 
-std::string HardwareOf(const DeviceShares& devices, bool asked, int ranks, int threads) {
+std::string HardwareOf(const Job& job, const RunRequest& request, const DeviceShares& devices,
+                       int ranks, int threads) {
+  if (request.cluster) return HardwareOf(*request.cluster, ranks);
+  const bool asked = job.node.Where("devices").starts_with("YOKE_DEVICES");
   const bool several = ranks > 1;
   const char* const share = devices.shared ? " that share them" : "";
   return fmt::format(

@@ -105,14 +105,12 @@ class LeadingMember : public Leader {
       TakeBest(context_.checkpoint->header(), job_, run_, position_);  // the lost leader's
     saved_ = std::filesystem::exists(run_ + "/last");
     const DeviceShares devices = SharesOf(job_, local_.size);
-    const bool asked = job_.node.Where("devices").starts_with("YOKE_DEVICES");
     const int ranks = world_.size();
     const StartEvent event = {
         .run = run_,
         .parameters = replica_->layout().Parameters(),
         .devices = devices.used,
-        .hardware = request_.cluster ? HardwareOf(*request_.cluster, ranks)
-                                     : HardwareOf(devices, asked, ranks, threads_.threads),
+        .hardware = HardwareOf(job_, request_, devices, ranks, threads_.threads),
         .executor = job_.node.String("executor"),
         .strategy = job_.cluster.String("strategy"),
         .world = ranks,
@@ -426,12 +424,6 @@ class LeadingMember : public Leader {
     for (Observer* observer : observers_) observer->Step(event);
   }
 
-  /// The last good checkpoint if `last` is not good; "": it is, or there is none.
-  std::string Good() const {
-    const std::string good = run_ + "/good";
-    return std::filesystem::exists(good) ? good : "";
-  }
-
   MemoryUse Memory() const {
     MemoryUse memory = replica_->Memory();
     memory.peak = PeakMemory();
@@ -458,7 +450,7 @@ class LeadingMember : public Leader {
                       .exchange = exchange_,
                       .node = replica_->Work(),
                       .collapse = position_.collapse,
-                      .good = Good()};
+                      .good = GoodCheckpoint(run_)};
     if (position_.has_best && std::filesystem::exists(run_ + "/best")) {
       event.best = run_ + "/best";
       event.best_text = watch_.BestText(position_);

@@ -10,7 +10,6 @@
 #include "kernels/threads.h"
 #include "kernels/vectors.h"
 #include "model/layer_counts.h"
-#include "model/output_search.h"
 #include "node/plans.h"
 #include "optim/captured_update.h"
 #include "strategy/statistics.h"
@@ -481,25 +480,7 @@ bool Replica::Restore(const Checkpoint& checkpoint) {
   const bool layers = checkpoint.Load(LayerTensors());
   if (layers) Restored();
   Restore(header);
-  return layers && (header.position.step == 0 || TablesAreReady());
-}
-
-std::vector<std::string> Replica::Advice() const {
-  std::vector<std::string> all;
-  for (size_t node = 0; node < states_.size(); ++node)
-    if (const auto* const search = dynamic_cast<const OutputSearch*>(states_.of(node)))
-      if (std::string advice = search->Advice(); !advice.empty()) all.push_back(std::move(advice));
-  return all;
-}
-
-/// False after tables of other hash functions.
-bool Replica::TablesAreReady() const {
-  for (size_t node = 0; node < states_.size(); ++node) {
-    LayerState* const state = states_.of(node);
-    const auto* const search = dynamic_cast<const OutputSearch*>(state);
-    if (search && !search->ready() && !state->Tensors().empty()) return false;
-  }
-  return true;
+  return layers && (header.position.step == 0 || TablesAreReady(states_));
 }
 
 }  // namespace yoke

@@ -10,6 +10,7 @@
 
 #include "data/reader.h"
 #include "model/graph.h"
+#include "model/output_search.h"
 #include "node/charged_executor.h"
 #include "node/executor.h"
 #include "strategy/strategy.h"
@@ -132,7 +133,7 @@ class Replica {
   /// functions.
   bool Restore(const Checkpoint& checkpoint);
   /// Sentences on settings of layers by which training would find too little.
-  std::vector<std::string> Advice() const;
+  std::vector<std::string> Advice() const { return AdviceOf(states_); }
   /// Restores the part of a checkpoint's header besides tensors, on any rank.
   void Restore(const CheckpointHeader& header);
 
@@ -148,7 +149,6 @@ class Replica {
   int64_t AverageBytes() const { return average_ ? average_->bytes() : 0; }
   StateTensor WeightsTensor(HostCopies& copies) const;
   void RequireSameVelocity(const Checkpoint& checkpoint) const;
-  bool TablesAreReady() const;
   std::vector<std::span<std::byte>> Layers() const;
   void TakeLayers();
   std::string BadIn(Array<const float> values) const;

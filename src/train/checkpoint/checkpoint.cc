@@ -405,4 +405,9 @@ std::optional<CheckpointHeader> FallBackToGood(const std::string& run) {
   return {};
 }
 
+std::string GoodCheckpoint(const std::string& run) {
+  const std::string good = run + "/good";
+  return fs::exists(good) ? good : "";
+}
+
 }  // namespace yoke

@@ -158,5 +158,7 @@ std::optional<Checkpoint> RecoverNewest(const std::string& run, std::vector<std:
 /// After a divergence: renames the checkpoints that are newer than the last good one to
 /// `ruined-<step>`, points `last` at that one and returns its header; nothing if none is good.
 std::optional<CheckpointHeader> FallBackToGood(const std::string& run);
+/// The last good one if `last` is not good; "": it is, or there is none.
+std::string GoodCheckpoint(const std::string& run);
 
 }  // namespace yoke
