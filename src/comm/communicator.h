@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "comm/collective_algorithms.h"
+#include "comm/collective_schedules.h"
 #include "comm/transport.h"
 #include "tensor/array.h"
 

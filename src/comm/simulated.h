@@ -117,7 +117,7 @@ struct SimulatedRanks {
   /// Inner ones first: racks, then regions. They have no effect with fair_links.
   std::vector<NodeGroups> groups = {};
   /// A collective of more ranks than this, which all wait for all, is one event, priced by the
-  /// rounds of its messages (comm/collective_algorithms.h). Not with fair_links.
+  /// rounds of its messages (comm/collective_schedules.h). Not with fair_links.
   int collective_events_above = 1024;
   Timeline* timeline = nullptr;     ///< Not null: records who computes, waits and sends.
   SimulatedFailures failures = {};  ///< Deaths of nodes: all ranks of one die together.

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "comm/collective_algorithms.h"
+#include "comm/collective_schedules.h"
 #include "tensor/array.h"
 
 namespace yoke {

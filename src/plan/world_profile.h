@@ -4,7 +4,7 @@
 #include <atomic>
 #include <vector>
 
-#include "comm/network.h"
+#include "comm/network_benchmark.h"
 #include "measure/cluster_writer.h"
 #include "train/job/job.h"
 

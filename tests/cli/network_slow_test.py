@@ -1,6 +1,6 @@
 """yoke doctor --network: over threads, and under each MPI's launcher that this build has a library for.
 
-guards: src/comm src/cli/network src/cli/doctor (40 s)"""
+guards: src/comm src/cli/doctor (40 s)"""
 import json
 import os
 import re

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "comm/mailbox.h"
-#include "comm/simulated/links.h"
-#include "comm/simulated/losses.h"
+#include "comm/simulated/network_model.h"
+#include "comm/simulated/node_failures.h"
 #include "comm/simulated/timeline.h"
 
 namespace yoke {

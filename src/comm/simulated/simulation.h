@@ -18,7 +18,7 @@
 #include "comm/simulated/agenda.h"
 #include "comm/simulated/collective_event.h"
 #include "comm/simulated/delivery.h"
-#include "comm/simulated/losses.h"
+#include "comm/simulated/node_failures.h"
 #include "comm/simulated/task.h"
 #include "comm/simulated/timeline.h"
 #include "kernels/threads.h"

@@ -1,5 +1,5 @@
 // CollectiveSchedule: trees, halves and rings.
-#include "comm/collective_algorithms.h"
+#include "comm/collective_schedules.h"
 
 #include <bit>
 

@@ -1,6 +1,6 @@
 // Links: a message passes the sender's card, the uplinks and downlinks on its way, and the
 // receiver's card. FairLinks: between two sends the rates change only when a message is complete.
-#include "comm/simulated/links.h"
+#include "comm/simulated/network_model.h"
 
 #include <algorithm>
 #include <limits>

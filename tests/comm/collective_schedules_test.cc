@@ -1,5 +1,5 @@
 // Schedules followed by all ranks together, without messages.
-#include "comm/collective_algorithms.h"
+#include "comm/collective_schedules.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace yoke::collective_algorithms_test {
+namespace yoke::collective_schedules_test {
 
 constexpr int kMostRanks = 17;
 using Values = std::vector<std::vector<int64_t>>;  // of each rank
@@ -111,4 +111,4 @@ TEST_P(Schedules, HaveTheMessagesOfTheirCost) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, Schedules, testing::Range(1, kMostRanks + 1));
 
-}  // namespace yoke::collective_algorithms_test
+}  // namespace yoke::collective_schedules_test

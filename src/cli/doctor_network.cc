@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "comm/launcher.h"
-#include "comm/network.h"
+#include "comm/network_benchmark.h"
 #include "comm/threads.h"
 
 namespace yoke {

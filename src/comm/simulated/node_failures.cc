@@ -1,5 +1,5 @@
 // Losses: one death or discovery after the other.
-#include "comm/simulated/losses.h"
+#include "comm/simulated/node_failures.h"
 
 #include <fmt/core.h>
 
@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "comm/simulated/links.h"
+#include "comm/simulated/network_model.h"
 
 namespace yoke {
 Losses::Losses(const SimulatedRanks& options)

@@ -1,5 +1,5 @@
 // Network: ping-pong between pairs, and collectives between barriers.
-#include "comm/network.h"
+#include "comm/network_benchmark.h"
 
 #include <fmt/core.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // What is measured, where the network's speed is known; and what the sentence makes of it.
-#include "comm/network.h"
+#include "comm/network_benchmark.h"
 
 #include <gmock/gmock.h>
 
