@@ -370,6 +370,19 @@ class ReportPageTest(unittest.TestCase):
                              full="pointer('pointermove', 'Loss', 0.95)", sampled="pointer('pointermove', 'Training loss over sampled labels', 0.95)")
         self.assertEqual((answers["full"], answers["sampled"]), (["epoch 3", "validation loss2", "test loss2"], ["epoch 3", "sampled loss1"]))
 
+    def test_a_kept_evaluation_is_drawn(self):
+        points = [[0, 0.5, 1], [0.5, 0.75, 0.6], [1, 1, 0.4]]
+        kept = {"checkpoint": "runs/one/best", "examples": 1200, "balanced_accuracy": 0.75, "points": [{"class": "cat", "points": points}, {"class": "dog"}],
+                "mistakes": [{"index": 7, "file": "a/b.png", "class": "cat", "probability": 0.125, "found": "dog", "found_probability": 0.875}]}
+        answers = self.asked([self.run_folder("one", evaluation_json=json.dumps(kept))], roc="pointer('pointermove', 'ROC curves', 0.95)",
+                             recall="pointer('pointermove', 'Precision-recall curves', 0.55)", worst="tables('Evaluation')", text="document.body.innerText")
+        self.assertEqual(answers["roc"], ["false positive rate 1", "cat1"])
+        self.assertEqual(answers["recall"], ["recall 0.75", "cat0.6"])
+        self.assertEqual(answers["worst"][0][1], ["a/b.png", "cat 0.125", "dog 0.875"])
+        self.assertIn("runs/one/best, 1,200 examples, balanced accuracy 0.7500.", answers["text"])
+        damaged = self.asked([self.run_folder("two", evaluation_json='{"poi')], text="document.body.innerText")
+        self.assertNotIn("Evaluation", damaged["text"])
+
     def test_virtual_seconds_and_names(self):
         run = self.run_folder("a-name_of.words", self.epochs([3, 1]) + [{"event": "end", "reason": "finished", "seconds": 2, "virtual_seconds": 2}],
                               epochs=0, ended=False)

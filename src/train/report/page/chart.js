@@ -222,7 +222,7 @@ function drawLine(picture, line, axes, clip) {
 function chart(spec, series) {
   let zoom = null, axes = null, drag = null, lines = [], xs = [], at = -1;
   const it = figureOf(spec.title, draw), reset = html('button', {}, 'whole range');
-  const label = () => (spec.byEpoch ? 'epoch' : axisName(shown.by));
+  const label = () => (spec.axis ?? (spec.byEpoch ? 'epoch' : axisName(shown.by)));
   const zoomed = () => (zoom && zoom.label === label() ? zoom.range : null);
 
   function draw(picture, width) {

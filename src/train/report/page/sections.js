@@ -244,6 +244,61 @@ function devices() {
           series(({run, name}, i) => busyIn(run, i, name)))));
 }
 
+// An evaluation that `yoke eval --keep` left in the run.
+
+function mistakes(run) {
+  const rows = list(object(run.evaluation).mistakes).map(object);
+  if (!rows.length) return;
+  const found = (name) => (row) =>
+      [words(row[name]), ' ',
+       digits(row[name === 'class' ? 'probability' : 'found_probability'], 3)];
+  table(
+      [
+        text(
+            (several ? run.name + ': w' : 'W') + 'orst mistakes',
+            (row) => broken(words(row.file, count(row.index)))),
+        text('its class, with its probability', found('class')),
+        text('the class found, with its probability', found('found'))
+      ],
+      rows);
+}
+
+function evaluations() {
+  const kept = runs.filter((run) => run.evaluation);
+  if (!kept.length) return;
+  const curvesOf = (run) => list(run.evaluation.points).map(object);
+  const series = (point) => () =>
+      kept.filter((run) => !shown.without.has(run.number))
+          .flatMap(
+              (run) => curvesOf(run).map(
+                  (curve, i) => ({
+                    name: (several ? run.name + ', ' : '') + words(curve.class),
+                    number: several ? run.number : i,
+                    set: 'test',
+                    points: list(curve.points)
+                                .map((one, index) => [...point(list(one)), index])
+                                .filter(([x, y]) => isDrawable(x) && isDrawable(y))
+                                .sort(([a], [b]) => a - b)
+                                .map(([x, y], index) => [x, y, index])
+                  })));
+  heading('Evaluation');
+  for (const {name, evaluation} of kept)
+    note(
+        (several ? name + ': ' : '') + `${words(evaluation.checkpoint)}, ` +
+        `${count(evaluation.examples)} examples, balanced accuracy ` +
+        `${metric(evaluation.balanced_accuracy)}.`);
+  if (kept.some((run) => curvesOf(run).length))
+    add(html(
+        'div', {class: 'charts'},
+        chart(
+            {title: 'ROC curves', id: 'roc', axis: 'false positive rate', fromZero: true},
+            series(([rate, recall]) => [rate, recall])),
+        chart(
+            {title: 'Precision-recall curves', id: 'recall', axis: 'recall', fromZero: true},
+            series(([, recall, precision]) => [recall, precision]))));
+  kept.forEach(mistakes);
+}
+
 // How the configuration was chosen.
 
 /** A row of a plan: its numbers, and its texts. */
@@ -348,6 +403,7 @@ for (const run of runs.filter((one) => one.collapse))
   note(`${run.name}: the model has collapsed: ${run.collapse}.`);
 curves();
 exchange();
+evaluations();
 devices();
 plans();
 timelines();
