@@ -282,6 +282,13 @@ class ReportPageTest(unittest.TestCase):
         self.assertEqual(candidates[2], ["b, f32", "2 ms", "-", "0.20 s", "", "-", "slower"])
         self.assertEqual(tried[1:], [["0.3", "0.9", "66", "diverged"], ["0.1", "-", "-", "0.2500"]])
 
+    def test_rates_that_were_tried_are_drawn(self):
+        plan = "[use.train]\nlearning_rate = 0.1\n" + "".join(f"[[tried]]\nlearning_rate = {rate}\nloss = {loss}\n" for rate, loss in ((1, 9), (0.1, 0.5), (0.01, 2)))
+        title = "Loss of the trials by learning rate"
+        answers = self.asked([self.run_folder("planned", plan_toml=plan)], middle=f"pointer('pointermove', '{title}', 0.55)",
+                             rings=f"figure('{title}').querySelectorAll('.ring').length")
+        self.assertEqual(answers, {"middle": ["learning rate, power of 10 -1", "planned, loss0.5"], "rings": 1})
+
     def test_damaged_plans_are_drawn_as_far_as_they_hold(self):
         plan = 'chosen = 3\n[compared]\ncandidates = [{name = 3, seconds = [1]}, 5, "x", {name = [], seconds = 2, measured = "x", dropped = 4}]\n'
         run = self.run_folder("plan", plan_toml=plan + 'tried = "x"\n')

@@ -345,6 +345,23 @@ function tried(run) {
         rows);
 }
 
+/** The least loss of each learning rate; the ring is at the chosen one. */
+function rateSeries(run) {
+  const losses = new Map();
+  for (const one of list(run.plan.tried).map(planRow).filter(({loss}) => isDrawable(loss)))
+    losses.set(one.learning_rate, Math.min(one.loss, losses.get(one.learning_rate) ?? Infinity));
+  const points =
+      [...losses].sort(([a], [b]) => a - b).map(([rate, loss], i) => [Math.log10(rate), loss, i]);
+  const chosen = Math.log10(finite(object(object(run.plan.use).train).learning_rate));
+  return {
+    name: run.name + ', loss',
+    number: run.number,
+    set: 'test',
+    points,
+    best: points.find(([x]) => Math.abs(x - chosen) < 1e-9)
+  };
+}
+
 function plans() {
   const planned = runs.filter((run) => run.plan);
   if (!planned.length) return;
@@ -353,6 +370,17 @@ function plans() {
     note('The candidates with the shortest predicted times. An update is a batch on each replica.');
   planned.forEach(candidates);
   planned.forEach(tried);
+  const ranges = planned.filter((run) => list(run.plan.tried).length > 2);
+  if (ranges.length)
+    add(chart(
+        {
+          title: 'Loss of the trials by learning rate',
+          id: 'rates',
+          axis: 'learning rate, power of 10',
+          logarithmic: true,
+          cuts: true
+        },
+        () => ranges.map(rateSeries)));
 }
 
 // Jobs.
