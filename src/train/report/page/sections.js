@@ -334,12 +334,13 @@ function candidates(run) {
 
 function tried(run) {
   const rows = list(run.plan.tried).map(planRow);
+  const has = (name) => rows.some((one) => name in one);
   if (rows.length)
     table(
         [
           text(run.name + ': learning rate tried', (one) => digits(one.learning_rate, 6)),
-          number('momentum', (one) => digits(one.momentum, 6)),
-          number('steps', (one) => count(one.steps)),
+          ...(has('momentum') ? [number('momentum', (one) => digits(one.momentum, 6))] : []),
+          ...(has('steps') ? [number('steps', (one) => count(one.steps))] : []),
           number('loss of its trials', (one) => (one.diverged ? 'diverged' : metric(one.loss)))
         ],
         rows);
