@@ -1,6 +1,7 @@
 // yoke bench: runs the same job under several choices, side by side.
 #include <fmt/ranges.h>
 #include <algorithm>
+#include <cctype>
 #include <limits>
 #include <sstream>
 
@@ -26,6 +27,7 @@ the time to the target.
 
 Examples:
   yoke bench job.toml --executors single,split,hogwild
+  yoke bench job.toml --executors single,split --runs runs/bench && yoke report runs/bench/*
   yoke bench job.toml --executors split --with "node.executor=split node.parts=1" --rounds 3
   yoke bench job.toml --with node.threads=1 --with node.threads=2 --set train.epochs=2)";
 
@@ -129,6 +131,8 @@ class BenchCommand : public Command {
         .Option("--rounds", "N", &rounds_,
                 "Runs of each choice, taken in turn; medians are printed")
         .Within(1, 1000);
+    arguments.Option("--runs", "DIR", &runs_,
+                     "Keep each run in this folder, as CHOICE-ROUND, for `yoke report`");
     set_.Declare(arguments);
   }
 
@@ -143,7 +147,7 @@ class BenchCommand : public Command {
       for (size_t i = 0; i < choices.size(); ++i) {
         if (out.IsTerminal())
           out.Live(fmt::format("round {} of {}: {}", round + 1, rounds_, choices[i].name));
-        outcomes[i].push_back(RunOnce(choices[i], signal));
+        outcomes[i].push_back(RunOnce(choices[i], round, signal));
         if (signal != 0) return 128 + signal;
       }
     if (out.IsTerminal()) out.Live("");
@@ -197,11 +201,20 @@ class BenchCommand : public Command {
     return left_out;
   }
 
-  Outcome RunOnce(const Choice& choice, const std::atomic<int>& signal) const {
+  /// Below --runs.
+  std::string FolderOf(const Choice& choice, int round) const {
+    std::string name = choice.name;
+    for (char& c : name)
+      if (c != '.' && c != '=' && c != '_' && !std::isalnum(static_cast<unsigned char>(c))) c = '-';
+    return fmt::format("{}/{}-{}", runs_, name, round + 1);
+  }
+
+  Outcome RunOnce(const Choice& choice, int round, const std::atomic<int>& signal) const {
     const Job job = Load(choice);
     const TemporaryFolder folder("yoke-bench");
+    const std::string run = runs_.empty() ? folder.path() + "/run" : FolderOf(choice, round);
     Meter meter;
-    Train(job, {.run = folder.path() + "/run", .stop_signal = &signal, .observers = {&meter}});
+    Train(job, {.run = run, .stop_signal = &signal, .observers = {&meter}});
     return meter.outcome();
   }
 
@@ -250,7 +263,7 @@ class BenchCommand : public Command {
     return row;
   }
 
-  std::string job_;
+  std::string job_, runs_;
   std::vector<std::string> executors_, with_;
   int rounds_ = 1;
   JobOptions set_;

@@ -63,6 +63,7 @@ class EvalCommand : public Command {
     if (details_.asked())
       event =
           Join(std::move(event), details_.Measure(model, *reader, ClassNames(reader->Info()), out));
+    details_.Keep(model, event, out);
     out.Event("eval", std::move(event));
     return 0;
   }
@@ -188,6 +189,8 @@ CommandEntry eval_command() {
           "  yoke eval runs/lenet/last --train                 training accuracy\n"
           "  yoke eval runs/lenet/last --mistakes 20           what it gets most wrong\n"
           "  yoke eval runs/table --details --curves c.csv     calibration, ROC curves\n"
+          "  yoke eval runs/table/best --keep                  curves and worst mistakes in `yoke "
+          "report runs/table`\n"
           "  yoke eval model.onnx test.csv --format csv        an ONNX file\n"
           "  yoke eval runs/text test.svm --format libsvm\n"
           "  yoke eval runs/labels/last --search tables        recall and speed of a sparse search",

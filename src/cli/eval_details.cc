@@ -4,20 +4,30 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 #include <optional>
 
 #include "api/no_input.h"
 #include "api/predictor.h"
 #include "base/check.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "data/writers.h"
+#include "train/files.h"
 #include "train/metrics.h"
 #include "train/number_format.h"
 #include "train/scores.h"
 
 namespace yoke {
 namespace {
+
+namespace fs = std::filesystem;
+
+/// The folder of the run that a checkpoint is of, if it is of one.
+fs::path RunOf(const ModelFile& model) {
+  return fs::weakly_canonical(model.folder()).parent_path().parent_path();
+}
 
 constexpr int64_t kMostScored = 1 << 26;  // numbers kept for curves
 
@@ -131,6 +141,19 @@ class Details {
                                point.precision));
   }
 
+  /// Of the first 32 classes: [false positive rate, recall, precision] of each point.
+  List Curves(const std::vector<std::string>& names) const {
+    constexpr size_t kMostClasses = 32, kMostPoints = 100;
+    List curves;
+    for (size_t k = 0; k < std::min(kMostClasses, scored_.size()); ++k) {
+      List points;
+      for (const CurvePoint& point : CurveOf(scored_[k], kMostPoints))
+        points.emplace_back(List{point.false_positive_rate, point.recall, point.precision});
+      curves.emplace_back(Table{{"class", names[k]}, {"points", std::move(points)}});
+    }
+    return curves;
+  }
+
  private:
   static std::string InQuotes(const std::string& text) {
     std::string quoted = "\"";
@@ -221,32 +244,50 @@ void EvalDetails::Declare(Arguments& arguments) {
       .Within(1, kMost);
   arguments.Option("--curves", "FILE.csv", &curves_,
                    "Write the points of the ROC and precision-recall curves of each class");
+  arguments.Flag("--keep", &keep_,
+                 "Keep the result in the checkpoint's run, with curves and the worst mistakes, for "
+                 "`yoke report`");
 }
 
 void EvalDetails::Check(const ModelFile& model, const Reader& reader) const {
   const DataInfo& info = reader.Info();
-  Require(!info.regression, "--details, --top, --mistakes and --curves are for classes and labels");
+  Require(!info.regression,
+          "--details, --top, --mistakes, --curves and --keep are for classes and labels");
+  Require(!keep_ || fs::exists(RunOf(model) / "job.toml"),
+          "--keep: {} is no checkpoint of a run, which would keep the result", model.folder());
   Require(mistakes_ == 0 || !info.multi_label, "--mistakes is for data with one class an example");
   Require(!propensities_ || (info.multi_label && !top_.empty()),
           "--propensities needs --top and data with sets of labels");
   Require(curves_.empty() || curves_.ends_with(".csv"), "{}: expected a name that ends in .csv",
           curves_);
-  Require(curves_.empty() || reader.Size() * info.outputs <= kMostScored,
-          "--curves: {} scores are too many to keep; expected fewer examples",
+  Require((curves_.empty() && !keep_) || reader.Size() * info.outputs <= kMostScored,
+          "--curves, --keep: {} scores are too many to keep; expected fewer examples",
           Count(reader.Size() * info.outputs));
   if (!curves_.empty()) RequireNoInput(curves_, InputsOf(model.job(), model.folder()));
 }
 
+void EvalDetails::Keep(const ModelFile& model, const Table& event, Output& out) const {
+  if (!keep_) return;
+  const std::string file = RunOf(model) / "evaluation.json";
+  ReplaceFile(file, FormatJson(event) + "\n");
+  out.Text(fmt::format("kept in {}: see `yoke report`", file));
+}
+
 Table EvalDetails::Measure(const ModelFile& model, const Reader& reader,
                            const std::vector<std::string>& names, Output& out) const {
+  constexpr size_t kKept = 20;
   const DataInfo& info = reader.Info();
+  const bool draws = !curves_.empty() || keep_;
+  const size_t mistakes = mistakes_ > 0                ? static_cast<size_t>(mistakes_)
+                          : keep_ && !info.multi_label ? kKept
+                                                       : 0;
   Details details(info, {.ks = NumbersIn(top_),
                          .threshold = threshold_ < 0 ? 0.5 : threshold_,
-                         .mistakes = static_cast<size_t>(mistakes_),
-                         .curves = !curves_.empty(),
+                         .mistakes = mistakes,
+                         .curves = draws,
                          .inverse_propensities = propensities_ ? PropensitiesOf(model, info.outputs)
                                                                : std::vector<double>()});
-  Scan(model, reader, !curves_.empty(), details);
+  Scan(model, reader, draws, details);
   Table event = {{"details", TableOf(details.Results())}};
   for (const auto& [name, value] : details.Results())
     out.Text(fmt::format("{:<9} {}", name, Metric(value)));
@@ -257,25 +298,26 @@ Table EvalDetails::Measure(const ModelFile& model, const Reader& reader,
     event.emplace_back("curves", curves_);
     out.Text(fmt::format("curves written to {}", curves_));
   }
-  if (mistakes_ == 0) return event;
-  List mistakes;
+  if (keep_) event.emplace_back("points", details.Curves(names));
+  if (mistakes == 0) return event;
+  List worst;
   out.Text("\nworst mistakes: example, its class, the class found");
   for (const Mistake& one : details.Worst()) {
     const std::string file = reader.FileOf(one.example);
     const std::string& truth = names[static_cast<size_t>(one.truth)];
     const std::string& found = names[static_cast<size_t>(one.found)];
-    mistakes.push_back(Table{{"index", one.example},
-                             {"file", file},
-                             {"class", truth},
-                             {"probability", one.truth_probability},
-                             {"found", found},
-                             {"found_probability", one.found_probability}});
+    worst.push_back(Table{{"index", one.example},
+                          {"file", file},
+                          {"class", truth},
+                          {"probability", one.truth_probability},
+                          {"found", found},
+                          {"found_probability", one.found_probability}});
     out.Text(fmt::format("{}{}  {} {}  as {} {}", one.example,
                          file.empty() ? "" : "  " + OneLine(file), OneLine(truth),
                          Metric(one.truth_probability), OneLine(found),
                          Metric(one.found_probability)));
   }
-  event.emplace_back("mistakes", std::move(mistakes));
+  event.emplace_back("mistakes", std::move(worst));
   return event;
 }
 

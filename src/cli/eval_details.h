@@ -15,8 +15,10 @@ class EvalDetails {
   void Declare(Arguments& arguments);
   bool asked() const {
     return details_ || propensities_ || threshold_ >= 0 || !top_.empty() || mistakes_ > 0 ||
-           !curves_.empty();
+           !curves_.empty() || keep_;
   }
+  /// Writes an event to where `yoke report` finds it, if --keep asks for that.
+  void Keep(const ModelFile& model, const Table& event, Output& out) const;
   /// Throws UserError for options that do not fit the model and the data.
   void Check(const ModelFile& model, const Reader& reader) const;
 
@@ -26,7 +28,7 @@ class EvalDetails {
                 Output& out) const;
 
  private:
-  bool details_ = false, propensities_ = false;
+  bool details_ = false, propensities_ = false, keep_ = false;
   std::string top_, curves_;
   int mistakes_ = 0;
   double threshold_ = -1;  ///< Below 0: not given.

@@ -17,9 +17,20 @@
 #include "kernels/vectors.h"
 #include "optim/bf16_update.h"
 #include "optim/captured_update.h"
+#include "optim/layerwise.h"
 #include "tensor/captured_work.h"
 
 namespace yoke {
+
+UpdateSpan PartOf(UpdateSpan span, int64_t begin, int64_t end) {
+  span.values += begin;
+  span.gradient += begin;
+  for (float*& state : span.state)
+    if (state) state += begin;
+  span.count = end - begin;
+  return span;
+}
+
 namespace {
 
 /// The elements of a row; `span` begins at row 0.
@@ -27,16 +38,6 @@ UpdateSpan RowOf(UpdateSpan span, int64_t row) {
   span.values += row * span.count;
   for (float*& state : span.state)
     if (state) state += row * span.count;
-  return span;
-}
-
-/// Elements [begin, end).
-UpdateSpan PartOf(UpdateSpan span, int64_t begin, int64_t end) {
-  span.values += begin;
-  span.gradient += begin;
-  for (float*& state : span.state)
-    if (state) state += begin;
-  span.count = end - begin;
   return span;
 }
 
@@ -68,8 +69,6 @@ struct UpdateLoop {
   }
 };
 
-/// Below this many elements a team of threads costs more than it saves.
-constexpr int64_t kParallelCount = 1 << 14;
 constexpr int64_t kFindRow = 32;  // elements that could be updated while a row is found
 /// Rows prefetched before their update.
 constexpr int64_t kAhead = 4;
@@ -130,9 +129,24 @@ void ApplyPart(const ParamLayout& layout, const Addresses& addresses, const Appl
   }
 }
 
+void ApplyLayers(const ParamLayout& layout, const Addresses& addresses, const ApplyRequest& request,
+                 const UpdateStep& step, const LayerwiseRule& rule) {
+  for (size_t i = 0; i < layout.slices().size(); ++i) {
+    const Slice& slice = layout.slices()[i];
+    const SliceSettings settings = request.state.Of(i);
+    if (slice.kind == SliceKind::kDense && request.slices.Has(i) && !settings.frozen())
+      rule.UpdateLayer({.layout = layout,
+                        .slice = i,
+                        .span = addresses.DenseAt(slice.offset, slice.Count()),
+                        .step = settings.Of(step)});
+  }
+}
+
 void ApplyDense(ParamStore& params, const ApplyRequest& request, const UpdateStep& step) {
   const ParamLayout& layout = params.layout();
   const Addresses addresses(params, request);
+  if (const auto* rule = dynamic_cast<const LayerwiseRule*>(&request.rule))
+    return ApplyLayers(layout, addresses, request, step, *rule);
   if (layout.dense_size() < kParallelCount || omp_get_max_threads() == 1)  // a team would allocate
     return ApplyPart(layout, addresses, request, step, 0, 1);
 #pragma omp parallel

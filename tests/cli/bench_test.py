@@ -1,4 +1,5 @@
 """yoke bench, and that training under each executor repeats, resumes and learns from the command line."""
+import os
 import unittest
 
 from program import ProgramTest
@@ -24,6 +25,14 @@ class BenchTest(ProgramTest):
             self.assertGreater(choice["examples_per_second"], 0)
             self.assertLess(choice["train"]["loss"], 2.4)
             self.assertIn("accuracy", choice["test"])
+
+    def test_runs_are_kept(self):
+        words = ("bench", "tiny.toml", "--executors", "single", "--with", "train.rule=adam train.batch=50", "--rounds", 2, "--runs", "kept")
+        self.good(*words)
+        runs = ["single-1", "single-2", "train.rule=adam-train.batch=50-1", "train.rule=adam-train.batch=50-2"]
+        self.assertEqual(sorted(os.listdir(self.path("kept"))), runs)
+        self.good("report", *(f"kept/{run}" for run in runs), "-o", "page.html")
+        self.assertIn("holds a run already", self.yoke(*words).error)
 
     def test_one_thread_of_each_does_the_same_work(self):
         """split of one part is single bit for bit, and hogwild's small batches may be the whole batch."""

@@ -56,6 +56,13 @@ class InstallTest(unittest.TestCase):
             self.assertNotIn("not found", linked)
             self.assertNotIn(CLONE, linked)
 
+    def test_manual_pages(self):
+        pages = os.path.join(self.prefix, "share/man")
+        commands = re.findall(r"BR yoke\\-(\w+) \(1\)", self.yoke("man"))
+        self.assertEqual(set(os.listdir(os.path.join(pages, "man1"))), {"yoke.1", *(f"yoke-{command}.1" for command in commands)})
+        with open(os.path.join(pages, "man5/yoke-keys.5"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), self.yoke("man", "keys"))
+
     def build_example(self, build):
         source = os.path.join(self.prefix, "share/yoke/examples/library")
         for words in (["-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}", "-S", source], ["--build", build]):

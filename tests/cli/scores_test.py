@@ -45,6 +45,23 @@ class ScoresTest(ProgramTest):
             with open(self.path(name), "w", newline="") as out:
                 csv.writer(out).writerows([["x", "y", "tags"], *([x, y, ";".join(tags)] for x, y, tags in things(count, seed))])
 
+    def test_an_evaluation_is_kept_for_the_report(self):
+        self.write("tiny.toml", TINY)
+        self.good("train", "tiny.toml", "--run", "kept")
+        told = self.good("eval", "kept/last", "--keep").out
+        self.assertIn("kept/evaluation.json: see `yoke report`", told)
+        with open(self.path("kept/evaluation.json"), encoding="utf-8") as file:
+            kept = json.load(file)
+        self.assertEqual((len(kept["mistakes"]), len(kept["points"]), kept["checkpoint"]), (20, 10, "kept/last"))
+        for rate, recall, precision in kept["points"][0]["points"]:
+            self.assertTrue(0 <= rate <= 1 and 0 <= recall <= 1 and 0 <= precision <= 1)
+        self.good("report", "kept")
+        with open(self.path("kept/report.html"), encoding="utf-8") as page:
+            self.assertIn('"evaluation":', page.read())
+        self.good("train", "--resume", "kept", "--set", "train.epochs=3")
+        self.good("export", "kept", "kept.onnx")
+        self.assertIn("no checkpoint of a run", self.yoke("eval", "kept.onnx", "--keep").error)
+
     def test_labels_in_a_cell(self):
         self.tables()
         self.write("job.toml", JOB % ("csv", "csv", "csv", 'label = "tags"'))

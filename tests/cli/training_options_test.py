@@ -11,9 +11,21 @@ class TrainingOptionsTest(ProgramTest):
         return [event for event in events if event["event"] == "epoch"], end
 
     def test_rules_learn(self):
-        for rule, rate in (("adagrad", 0.02), ("rmsprop", 0.002), ("lion", 0.003)):
+        for rule, rate in (("adagrad", 0.02), ("rmsprop", 0.002), ("lion", 0.003), ("lamb", 0.02), ("muon", 0.02)):
             epochs, _ = self.end(f"train.rule={rule}", f"train.learning_rate={rate}", "train.epochs=4")
             self.assertLess(epochs[-1]["train"]["loss"], 0.7 * epochs[0]["train"]["loss"], rule)
+
+    def test_rules_of_whole_layers(self):
+        for rule in ("lamb", "muon"):
+            rates = (f"train.rule={rule}", "train.epochs=4", "train.groups=[{ parameters = '*.bias', rate = 0.5, decay = 0 }]")
+            _, whole = self.end(*rates)
+            _, first = self.end(*rates[::2], rates[0], "train.epochs=2")
+            again = self.good("train", "--resume", first["run"], "--set", "train.epochs=4", "--json").events()[-1]
+            self.assertEqual(again["test"], whole["test"], rule)
+            told = self.yoke("train", "tiny.toml", "--set", f"train.rule={rule}", "--set", "node.executor=hogwild").error
+            self.assertIn(f"{rule} looks at whole layers, so it needs executor single", told)
+            told = self.yoke("train", "tiny.toml", "--set", f"train.rule={rule}", "--set", "node.devices=emulated:0").error
+            self.assertIn(f"rule {rule} runs on the CPU alone", told)
 
     def test_a_plateau_drops_the_rate(self):
         epochs, _ = self.end("train.learning_rate=1e-15", "train.epochs=4", "train.schedule={name='plateau', patience=1, metric='accuracy'}")

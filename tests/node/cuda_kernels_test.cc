@@ -52,11 +52,13 @@ TEST_F(CudaKernelsTest, AreMadeWhereTheyAreBuilt) {
 }
 
 TEST_F(CudaKernelsTest, TrainsMlpsByEveryRule) {
-  for (const RuleEntry& rule : rules())
+  for (const RuleEntry& rule : rules()) {
+    if (rule.name == "lamb" || rule.name == "muon") continue;  // on the CPU alone
     ExpectNearTheCpu({.learning_rate = rule.learning_rate,
                       .rule = rule.name,
                       .weight_decay = rule.name == "momentum" ? 0.01 : 0},
                      rule.name == "lion" ? 2e-3 : 1e-4);  // signs of what is nearly 0
+  }
   ExpectNearTheCpu({.arithmetic = DType::kBf16}, 0.02);
   ExpectNearTheCpu({.clip_norm = 0.5}, 1e-4);
 }

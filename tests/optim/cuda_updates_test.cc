@@ -21,6 +21,7 @@ std::vector<std::unique_ptr<UpdateRule>> AllRules() {
         if (steps && !has_velocity) continue;
         if (steps) table.emplace_back("velocity", std::string("steps"));
         auto rule = entry.make(Options("train", table, entry.options));
+        if (rule->Constants().formula == UpdateFormula::kNone) continue;  // on the CPU alone
         if (auto spread = rule->Spread(3)) all.push_back(std::move(spread));
         all.push_back(std::move(rule));
       }

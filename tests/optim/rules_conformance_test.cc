@@ -9,14 +9,14 @@
 
 #include "base/random.h"
 #include "base/registry.h"
-#include "optim/rule.h"
+#include "optim/layerwise.h"
 #include "tensor/emulated.h"
 #include "tensor/support/arrays.h"
 
 namespace yoke::rules_conformance_test {
 
 constexpr double kDecay = 0.1, kMomentum = 0.8, kBeta1 = 0.85, kBeta2 = 0.95, kEpsilon = 1e-6;
-constexpr double kBeta = 0.9, kFeedback = 0.01;
+constexpr double kBeta = 0.9, kFeedback = 0.01, kAdamRate = 0.5;
 
 /// One number with its state, and what a rule does to it.
 struct Number {
@@ -30,6 +30,11 @@ void AdamStep(Number& x, double g, double rate, int t) {
   const double mean = x.a / (1 - std::pow(kBeta1, t));
   const double square = x.b / (1 - std::pow(kBeta2, t));
   x.w -= rate * mean / (std::sqrt(square) + kEpsilon);
+}
+
+void AdamWStep(Number& x, double g, double rate, int t) {
+  x.w -= rate * kDecay * x.w;
+  AdamStep(x, g, rate, t);
 }
 
 const std::map<std::string, Recurrence>& Recurrences() {
@@ -48,11 +53,10 @@ const std::map<std::string, Recurrence>& Recurrences() {
        }},
       {"adam",
        [](Number& x, double g, double rate, int t) { AdamStep(x, g + kDecay * x.w, rate, t); }},
-      {"adamw",
-       [](Number& x, double g, double rate, int t) {
-         x.w -= rate * kDecay * x.w;
-         AdamStep(x, g, rate, t);
-       }},
+      {"adamw", AdamWStep},
+      {"lamb", AdamWStep},  // of what is not updated as a layer (layerwise_test.cc)
+      {"muon",
+       [](Number& x, double g, double rate, int t) { AdamWStep(x, g, kAdamRate * rate, t); }},
       {"adagrad",
        [](Number& x, double g, double rate, int) {
          g += kDecay * x.w;
@@ -86,7 +90,7 @@ std::unique_ptr<UpdateRule> Make(const RuleEntry& entry, const char* velocity = 
   const std::map<std::string, double> values = {{"momentum", kMomentum}, {"weight_decay", kDecay},
                                                 {"beta", kBeta},         {"feedback", kFeedback},
                                                 {"beta1", kBeta1},       {"beta2", kBeta2},
-                                                {"epsilon", kEpsilon}};
+                                                {"epsilon", kEpsilon},   {"adam_rate", kAdamRate}};
   Table given;
   for (const OptionSpec& spec : entry.options)
     if (spec.name != "velocity")
@@ -267,7 +271,8 @@ TEST(Rules, RefuseADecayThatTakesNothingNewIn) {
 TEST(Rules, NameAsManyStatesAsTheyUse) {
   const std::map<std::string, size_t> states = {{"sgd", 0},     {"momentum", 1}, {"nesterov", 1},
                                                 {"adam", 2},    {"adamw", 2},    {"adagrad", 1},
-                                                {"rmsprop", 1}, {"lion", 1},     {"yellowfin", 2}};
+                                                {"rmsprop", 1}, {"lion", 1},     {"lamb", 2},
+                                                {"muon", 2},    {"yellowfin", 2}};
   for (const RuleEntry& entry : rules())
     EXPECT_EQ(Make(entry)->StateNames().size(), states.at(entry.name)) << entry.name;
 }
@@ -340,6 +345,7 @@ TEST(Rules, HaveTheHostsBitsOnADevice) {
       for (const double clip_norm : {0, 1})
         for (const SliceRange slices : {SliceRange(), {1, 3}, {2, SliceRange::kEnd}}) {
           const auto rule = Make(entry, velocity);
+          if (dynamic_cast<const LayerwiseRule*>(rule.get())) continue;  // refused there
           const DeviceCase settings{.clip_norm = clip_norm, .slices = slices};
           EXPECT_EQ(AfterUpdates(*rule, *device, settings), AfterUpdates(*rule, Cpu(), settings))
               << entry.name << " clip " << clip_norm << " from slice " << slices.begin;

@@ -134,7 +134,7 @@ class ReportPageTest(unittest.TestCase):
         answers = self.asked([self.run_folder("both", events=events, epochs=1, ended=False)], tiles="[...document.querySelectorAll('.tile')].map((one) => one.innerText.split('\\n'))",
                              choices="[...document.querySelectorAll('.choice')].map((one) => one.innerText)")
         self.assertIn(["0.3000", "test accuracy"], answers["tiles"])
-        self.assertEqual(answers["choices"], ["by epochs", "by minutes"])
+        self.assertEqual(answers["choices"], ["by epochs", "by steps", "by minutes"])
 
     def test_a_drag_zooms(self):
         run = self.run_folder("long", epochs=100)
@@ -185,20 +185,22 @@ class ReportPageTest(unittest.TestCase):
         runs = [self.run_folder(f"run-{number}", rate=number + 1) for number in range(40)]
         answers = self.asked(runs, values="pointer('pointermove', 'Loss', 0.9)", series="lines('Loss')",
                              bar="document.querySelector('.bar').getBoundingClientRect().height / innerHeight",
-                             looks="new Set([...figure('Loss').querySelectorAll('.series')].map((one) => one.getAttribute('class'))).size")
+                             looks="new Set([...figure('Loss').querySelectorAll('.series')].map((one) => one.getAttribute('class') + "
+                                   "one.querySelector('.dot').getAttribute('d').replace(/[^a-z]/gi, ''))).size")
         self.assertEqual((len(answers["values"]), answers["series"]), (14, 80))
         self.assertEqual(answers["values"][-1], "and 68 more")
         self.assertLess(answers["bar"], 0.35)
-        self.assertEqual(answers["looks"], 2 * 32)  # eight colours, solid and with three kinds of dashes
+        self.assertEqual(answers["looks"], 2 * 32)  # eight colours, four marks, solid and dashed
 
     def test_several_runs(self):
         slow, fast = self.run_folder("slow", rate=0.001), self.run_folder("fast", epochs=3, ended=False)
         answers = self.asked([slow, fast], results="tables('Results')", differences="tables('Differences between the jobs')", both="lines('Loss')",
                              one="(click('slow'), lines('Loss'))", best="[...document.querySelectorAll('.best')].map((one) => one.textContent)")
         (results,) = answers["results"]
-        self.assertEqual(results[0], ["run", "test loss", "test accuracy", "epochs", "time", "examples/s", "ended"])
-        self.assertEqual(results[1], ["slow", "0.5000", "0.8750", "2", "9.00 s", "1,000", "finished"])
-        self.assertEqual(results[2][-1], "not ended")
+        self.assertEqual(results[0], ["run", "test loss", "test accuracy", "epochs", "time", "examples/s", "ended", "best epoch", "model and data"])
+        self.assertEqual(results[1][:8], ["slow", "0.5000", "0.8750", "2", "9.00 s", "1,000", "finished", "1"])
+        self.assertEqual(results[1][8], "mlp; unknown data; 1,234 parameters")
+        self.assertEqual(results[2][6], "not ended")
         self.assertEqual(answers["best"], ["0.5000", "0.5000", "1.0000"])
         self.assertEqual(answers["differences"], [[["key", "slow", "fast"], ["train.learning_rate", "0.001", "0.1"]]])
         self.assertEqual((answers["both"], answers["one"]), (4, 2))
@@ -280,6 +282,13 @@ class ReportPageTest(unittest.TestCase):
         self.assertEqual(candidates[2], ["b, f32", "2 ms", "-", "0.20 s", "", "-", "slower"])
         self.assertEqual(tried[1:], [["0.3", "0.9", "66", "diverged"], ["0.1", "-", "-", "0.2500"]])
 
+    def test_rates_that_were_tried_are_drawn(self):
+        plan = "[use.train]\nlearning_rate = 0.1\n" + "".join(f"[[tried]]\nlearning_rate = {rate}\nloss = {loss}\n" for rate, loss in ((1, 9), (0.1, 0.5), (0.01, 2)))
+        title = "Loss of the trials by learning rate"
+        answers = self.asked([self.run_folder("planned", plan_toml=plan)], middle=f"pointer('pointermove', '{title}', 0.55)",
+                             rings=f"figure('{title}').querySelectorAll('.ring').length")
+        self.assertEqual(answers, {"middle": ["learning rate, power of 10 -1", "planned, loss0.5"], "rings": 1})
+
     def test_damaged_plans_are_drawn_as_far_as_they_hold(self):
         plan = 'chosen = 3\n[compared]\ncandidates = [{name = 3, seconds = [1]}, 5, "x", {name = [], seconds = 2, measured = "x", dropped = 4}]\n'
         run = self.run_folder("plan", plan_toml=plan + 'tried = "x"\n')
@@ -325,9 +334,69 @@ class ReportPageTest(unittest.TestCase):
         end = {"event": "end", "reason": "step_limit", "seconds": 2.5, "virtual_seconds": 2.5, "epochs": 0.25, "cost": 3, "test": {}}
         answers = self.asked([self.run_folder("times", [end], epochs=0, ended=False)],
                              tiles="[...document.querySelectorAll('.tile')].map((one) => one.innerText.split('\\n'))")
-        self.assertEqual(answers["tiles"], [["0.25", "epochs"], ["2.50 s", "simulated training time"], ["3", "cost of the cluster"], ["step_limit", "how it ended"]])
+        self.assertEqual(answers["tiles"], [["0.25", "epochs"], ["2.50 s", "training time, in virtual seconds"], ["3", "cost of the cluster"], ["step_limit", "how it ended"]])
         answers = self.asked([self.path("times"), self.run_folder("real")], results="tables('Results')[0][1]")
-        self.assertEqual(answers["results"][3:], ["0.25", "3", "2.50 s (virtual)", "-", "step_limit"])
+        self.assertEqual(answers["results"][3:-1], ["0.25", "3", "2.50 s (virtual)", "-", "step_limit", "-"])
+
+    def epochs(self, losses, **more):
+        """Epoch events with these validation losses."""
+        return [{"event": "epoch", "epoch": e, "step": 10 * e, "seconds": e, "learning_rate": 0.1 / e, "train": {"loss": loss / 2},
+                 "validation": {"loss": loss, "accuracy": e / 10}, "test": {"loss": loss}, **more} for e, loss in enumerate(losses, 1)]
+
+    def test_the_first_screen_names_what_was_trained(self):
+        job = '[data]\nformat = "csv"\ntrain = "/home/a/train.csv"\n'
+        first = "document.querySelector('h1').nextElementSibling.textContent"
+        tiles = "[...document.querySelectorAll('.tile')].map((one) => one.innerText.split('\\n'))"
+        rings = "figure('Loss').querySelectorAll('.ring').length"
+        loss = self.asked([self.run_folder("loss", self.epochs([3, 1, 2]), epochs=0, job=job)], first=first, tiles=tiles, rings=rings)
+        self.assertEqual(loss["first"], "mlp; csv, train.csv; 1,234 parameters")
+        self.assertIn(["2", "best epoch, by validation loss 1.0000"], loss["tiles"])
+        self.assertEqual(loss["rings"], 3)
+        job = '[checkpoint]\nbest = "accuracy"\n'
+        accuracy = self.asked([self.run_folder("accuracy", self.epochs([3, 1, 2]), epochs=0, job=job)], tiles=tiles)
+        self.assertIn(["3", "best epoch, by validation accuracy 0.3000"], accuracy["tiles"])
+
+    def test_sets_differ_by_dash_and_rates_are_drawn_by_step(self):
+        dash = "new Set([...figure('Loss').querySelectorAll('.line')].map((one) => getComputedStyle(one).strokeDasharray)).size"
+        answers = self.asked([self.run_folder("one", self.epochs([3, 1, 2]), epochs=0)], dashes=dash,
+                             rate="(click('by steps'), pointer('pointermove', 'Learning rate', 0.95))")
+        self.assertEqual((answers["dashes"], answers["rate"]), (3, ["step 30", "learning rate0.033333"]))
+
+    def test_a_bad_run_does_not_crush_the_axes(self):
+        runs = [self.run_folder("good", self.epochs([2, 1, 0.5]), epochs=0),
+                self.run_folder("bad", self.epochs([2, 1e9, 1e12]) + [{"event": "end", "reason": "diverged", "message": "the loss became nan at step 40"}],
+                                epochs=0, ended=False)]
+        answers = self.asked(runs, ticks="ticks('Loss')", text="document.body.innerText", rate="ticks('Learning rate')")
+        self.assertIn("bad diverged: the loss became nan at step 40.", answers["text"])
+        self.assertIn("far values are cut off", answers["ticks"])
+        self.assertNotIn("far values are cut off", answers["rate"])
+        self.assertFalse([tick for tick in answers["ticks"] if re.search("[MGTP]$", tick)])
+
+    def test_sampled_losses_have_their_own_axis(self):
+        answers = self.asked([self.run_folder("lsh", self.epochs([3, 1, 2]), epochs=0, job='[data]\n[node]\noutput = "lsh"\n')],
+                             full="pointer('pointermove', 'Loss', 0.95)", sampled="pointer('pointermove', 'Training loss over sampled labels', 0.95)")
+        self.assertEqual((answers["full"], answers["sampled"]), (["epoch 3", "validation loss2", "test loss2"], ["epoch 3", "sampled loss1"]))
+
+    def test_a_kept_evaluation_is_drawn(self):
+        points = [[0, 0.5, 1], [0.5, 0.75, 0.6], [1, 1, 0.4]]
+        kept = {"checkpoint": "runs/one/best", "examples": 1200, "balanced_accuracy": 0.75, "points": [{"class": "cat", "points": points}, {"class": "dog"}],
+                "mistakes": [{"index": 7, "file": "a/b.png", "class": "cat", "probability": 0.125, "found": "dog", "found_probability": 0.875}]}
+        answers = self.asked([self.run_folder("one", evaluation_json=json.dumps(kept))], roc="pointer('pointermove', 'ROC curves', 0.95)",
+                             recall="pointer('pointermove', 'Precision-recall curves', 0.55)", worst="tables('Evaluation')", text="document.body.innerText")
+        self.assertEqual(answers["roc"], ["false positive rate 1", "cat1"])
+        self.assertEqual(answers["recall"], ["recall 0.75", "cat0.6"])
+        self.assertEqual(answers["worst"][0][1], ["a/b.png", "cat 0.125", "dog 0.875"])
+        self.assertIn("runs/one/best, 1,200 examples, balanced accuracy 0.7500.", answers["text"])
+        damaged = self.asked([self.run_folder("two", evaluation_json='{"poi')], text="document.body.innerText")
+        self.assertNotIn("Evaluation", damaged["text"])
+
+    def test_virtual_seconds_and_names(self):
+        run = self.run_folder("a-name_of.words", self.epochs([3, 1]) + [{"event": "end", "reason": "finished", "seconds": 2, "virtual_seconds": 2}],
+                              epochs=0, ended=False)
+        answers = self.asked([run], choices="[...document.querySelectorAll('.choice')].map((one) => one.textContent)",
+                             name="document.querySelector('h1').innerHTML")
+        self.assertEqual(answers["choices"][-1], "by virtual seconds")
+        self.assertEqual(answers["name"], "a-<wbr>name_<wbr>of.<wbr>words")
 
     def test_no_epoch(self):
         answers = self.asked([self.run_folder("young", epochs=0, ended=False)], text="document.body.innerText")

@@ -1,6 +1,8 @@
 // Job: sections one by one, each checked against the keys of the parts that it names.
 #include "train/job/job.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -11,7 +13,7 @@
 #include "data/reader.h"
 #include "model/graph.h"
 #include "node/executor.h"
-#include "optim/rule.h"
+#include "optim/layerwise.h"
 #include "optim/schedules.h"
 #include "strategy/strategy.h"
 #include "tensor/devices.h"
@@ -315,6 +317,19 @@ void CheckWeights(const Job& job) {
           strategy == "none" ? "executor " + executor : "strategy " + strategy);
 }
 
+/// Refuses what updates a model in parts under a rule that looks at whole layers.
+void CheckRule(const Job& job) {
+  const auto rule = FindEntry(rules(), "rule", job.train.String("rule")).make(job.train);
+  if (!dynamic_cast<const LayerwiseRule*>(rule.get())) return;
+  const std::vector<std::string> known = {"none", "allreduce", "local_sgd", "diloco"};
+  const std::string& executor = job.node.String("executor");
+  const std::string& strategy = job.cluster.String("strategy");
+  Require(executor == "single" && std::ranges::count(known, strategy) > 0,
+          "{}: {} looks at whole layers, so it needs executor single and one of the strategies {}; "
+          "the job has {} and {}",
+          job.train.Where("rule"), rule->name(), fmt::join(known, ", "), executor, strategy);
+}
+
 }  // namespace
 
 const std::vector<std::string>& OpenKeys() {
@@ -344,6 +359,7 @@ Job MakeJob(Value root, const std::string& name, const std::string& folder) {
   root.Set("node", (job.node = Checked(at(3), node_keys(), executor)).Resolved());
   root.Set("cluster", (job.cluster = CheckCluster(at(4))).Resolved());
   CheckWeights(job);
+  CheckRule(job);
   root.Set("checkpoint", (job.checkpoint = Checked(at(5), checkpoint_keys(), Part{})).Resolved());
   BestMetric(root);  // is one
   RequireText(root, "");

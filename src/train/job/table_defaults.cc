@@ -45,8 +45,9 @@ void AddTableDefaults(Value& root) {
   const bool has_rate = HasAny(train, {"rule", "learning_rate"});
   const bool has_length = HasAny(train, {"epochs", "target", "early_stopping"});
   if (!has_rate) {
-    train.Set("rule", "adam");
-    train.Set("learning_rate", 0.002);
+    train.Set("rule", "adamw");
+    train.Set("learning_rate", 0.003);
+    SetMissing(train, "weight_decay", 0.3);
     SetMissing(train, "schedule",
                Table{{"name", "plateau"}, {"patience", 4}, {"factor", 0.3}, {"metric", metric}});
   }

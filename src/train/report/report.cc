@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "base/check.h"
@@ -46,6 +47,17 @@ Table KeysOf(const Value& job) {
   return keys;
 }
 
+/// What `yoke eval --keep` left; none: nothing, or nothing whole.
+std::optional<Value> KeptEvaluation(const std::string& folder) {
+  const std::string file = folder + "/evaluation.json";
+  if (!fs::exists(file)) return {};
+  try {
+    return ParseJson(ReadOwn(file));
+  } catch (const std::exception&) {  // no JSON
+    return {};
+  }
+}
+
 Table RunOf(const std::string& folder, const std::string& name) {
   Require(fs::exists(folder), "there is no run directory {}", folder);
   Require(fs::exists(folder + "/metrics.jsonl") && fs::exists(folder + "/job.toml"),
@@ -54,6 +66,7 @@ Table RunOf(const std::string& folder, const std::string& name) {
   Table run = {{"job", KeysOf(job)}, {"toml", FormatToml(job)}, {"lines", LinesOf(folder)}};
   if (const auto timeline = ReadTimeline(folder))
     run.emplace_back("timeline", ParseJson(*timeline));
+  if (auto kept = KeptEvaluation(folder)) run.emplace_back("evaluation", *std::move(kept));
   if (const std::string plan = folder + "/plan.toml"; fs::exists(plan))
     run.emplace_back("plan", ReadOwnToml(plan));
   run.emplace_back("name", name);

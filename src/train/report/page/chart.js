@@ -3,7 +3,7 @@
 // What is shown: the switches of the bar, and what is drawn anew when one changes.
 
 const shown = {
-  byTime: false,
+  by: 'epoch',
   without: new Set()
 };
 const drawings = [];
@@ -14,23 +14,28 @@ const longest =
 const time = longest > 3 * 3600 ? ['hours', 3600] :
     longest > 600               ? ['minutes', 60] :
                                   ['seconds', 1];
+/** How the horizontal axis is called. */
+const axisName = (by) =>
+    (by !== 'time' ? by : (runs.every((run) => run.simulated) ? 'virtual ' : '') + time[0]);
 
-function choice(title, byTime) {
+function choice(by) {
+  const title = 'by ' + axisName(by) + (by === 'time' ? '' : 's');
   const button = html('button', {class: 'choice'}, title);
-  drawings.push(() => button.setAttribute('aria-pressed', shown.byTime === byTime));
+  drawings.push(() => button.setAttribute('aria-pressed', shown.by === by));
   button.onclick = () => {
-    shown.byTime = byTime;
+    shown.by = by;
     redraw();
   };
   return button;
 }
 
 /** Switches series of a run, or of a set of data, on and off. */
-function toggle(title, key, colour, faint) {
-  const line =
-      svg('svg', {viewBox: '0 0 26 10', class: lineOf(colour) + (faint ? ' faint' : '')},
+function toggle(title, key, number, set) {
+  const line = set === 'run' ?
+      swatch(number) :
+      svg('svg', {viewBox: '0 0 26 10', class: 'c' + (number % 8) + ' of-' + set},
           svg('path', {class: 'line', d: 'M2 5H24'}));
-  const button = html('button', {'aria-pressed': true}, line, title);
+  const button = html('button', {'aria-pressed': true}, line, html('span', {}, ...broken(title)));
   button.onclick = () => {
     if (!shown.without.delete(key)) shown.without.add(key);
     button.setAttribute('aria-pressed', !shown.without.has(key));
@@ -40,32 +45,28 @@ function toggle(title, key, colour, faint) {
 }
 
 function bar() {
-  const sets = [
-    ['test', 'test data', false], ['train', 'training data', true],
-    ['validation', 'validation data', true]
-  ];
+  const sets =
+      [['test', 'test data'], ['train', 'training data'], ['validation', 'validation data']];
   const has = (set) => runs.some(
       (run) => run.points.some(
           (point) => Object.keys(point.values).some((name) => name.startsWith(set + ' '))));
   add(html(
       'div', {class: 'bar'},
-      ...(several ? runs.map((run) => toggle(run.name, run.number, run.number, false)) : []),
+      ...(several ? runs.map((run) => toggle(run.name, run.number, run.number, 'run')) : []),
       ...sets.filter(([set]) => has(set))
-          .map(([set, title, faint]) => toggle(title, set, several ? 7 : 0, faint)),
-      html('span', {class: 'gap'}), choice('by epochs', false), choice('by ' + time[0], true)));
-}
-
-/** Classes of a line: eight colours, then the same with dashes. */
-function lineOf(number) {
-  return 'c' + (number % 8) + (number >= 8 ? ' dashes' + (Math.floor(number / 8) % 3) : '');
+          .map(([set, title]) => toggle(title, set, several ? 7 : 0, set)),
+      html('span', {class: 'gap'}), choice('epoch'),
+      ...(runs.some((run) => run.points.some((point) => point.step > 0)) ? [choice('step')] : []),
+      choice('time')));
 }
 
 const mostValues = 12;
 
 /** Shows `rows` of [line's classes or null, name, value] beside a place of the figure. */
 function showValues(box, title, rows, x, y) {
-  const row = ([line, name, value]) => html(
-      'div', {}, line ? html('i', {class: 'swatch ' + line}) : null, name, html('b', {}, value));
+  const row = ([number, name, value]) => html(
+      'div', {}, number === null ? null : swatch(number), html('span', {}, ...broken(name)),
+      html('b', {}, value));
   const more =
       rows.length > mostValues ? html('div', {}, `and ${rows.length - mostValues} more`) : null;
   box.replaceChildren(
@@ -115,11 +116,28 @@ function nearestIndex(xs, x) {
 
 const height = 230, left = 58, right = 12, top_ = 8, bottom = 40;  // pixels of a chart
 
+/** The least and the largest that are drawn; cuts off values far from most others. */
+function drawnExtent(values, logarithmic) {
+  const sorted = [...values].sort((a, b) => a - b), [low, high] = [sorted[0], sorted.at(-1)];
+  const middle = sorted[Math.floor((sorted.length - 1) / 2)];
+  const most = logarithmic ? middle * Math.max(1000, (middle / low) ** 4) :
+                             middle + 20 * Math.abs(middle),
+        least = middle - 5 * Math.abs(middle);
+  if (middle === 0) return [low, high];
+  return [
+    logarithmic || low >= least ? low : least,
+    high <= most ? high : Math.max(middle, sorted.findLast((value) => value <= most))
+  ];
+}
+
 /** Ticks and places: of values in the picture, and back. */
 function axesOf(lines, range, spec, width) {
   const [low, high] = range ?? extent(lines.flatMap((line) => line.points.map(([x]) => x)));
   const shown = lines.flatMap((line) => within(line.points, low, high).map(([, y]) => y));
-  let [from, to] = extent(shown);
+  let [from, to] = spec.cuts ?
+      drawnExtent(shown, spec.logarithmic && shown.every((y) => y > 1e-300)) :
+      extent(shown);
+  const cut = shown.some((y) => y < from || y > to);
   const logarithmic = spec.logarithmic && from > 1e-300 && to > 30 * from;
   if (spec.fromZero && !logarithmic && from > 0) from = 0;
   if (!isRange(from, to)) to = from + (Math.abs(from) * 0.1 || 1);
@@ -130,6 +148,7 @@ function axesOf(lines, range, spec, width) {
   return {
     low,
     high,
+    cut,
     ticks,
     x: (value) => left + (high > low ? (value - low) / span : 0.5) * wide,
     y: (value) => top_ + (1 - (of(value) - of(from)) / (of(to) - of(from))) * tall,
@@ -151,7 +170,9 @@ function drawAxes(picture, axes, label, width) {
             Math.abs(tick) >= 1e4 ? short(tick).replace(/\.0+(?=\D)/, '') : digits(tick, 6)));
   const margin = 1e-9 * (axes.high - axes.low),
         inside = (tick) => tick >= axes.low - margin && tick <= axes.high + margin;
-  for (const tick of roundTicks(axes.low, axes.high, width / 90, label === 'epoch').filter(inside))
+  for (const tick of roundTicks(
+           axes.low, axes.high, width / 90, label === 'epoch' || label === 'step')
+           .filter(inside))
     picture.append(
         svg('text', {x: axes.x(tick), y: height - bottom + 18, 'text-anchor': 'middle'},
             digits(tick, 6)));
@@ -182,21 +203,26 @@ function pathOf(points, axes) {
 }
 
 function drawLine(picture, line, axes, clip) {
-  const points = within(line.points, axes.low, axes.high);
-  const dots = points.length <= 40 ?
-      points.map(([x, y]) => svg('circle', {class: 'dot', cx: axes.x(x), cy: axes.y(y), r: 2.6})) :
+  const points = within(line.points, axes.low, axes.high), every = Math.ceil(points.length / 40);
+  const mark = ([x, y], kind, r) =>
+      svg('path', {class: kind, d: markPath(line.number, axes.x(x), axes.y(y), r)});
+  const dots = points.length <= 40 || line.number >= 8 ?
+      points.filter((_, i) => i % every === 0).map((point) => mark(point, 'dot', 2.6)) :
       [];
-  picture.append(svg(
-      'g',
-      {class: 'series ' + line.colour + (line.faint ? ' faint' : ''), 'clip-path': `url(#${clip})`},
-      svg('path', {class: 'line', d: pathOf(points, axes)}), ...dots));
+  if (line.best) dots.push(mark(line.best, 'ring', 6));
+  picture.append(
+      svg('g', {class: `series c${line.number % 8} of-${line.set}`, 'clip-path': `url(#${clip})`},
+          svg('path', {class: 'line', d: pathOf(points, axes)}), ...dots));
 }
 
-/** `series()` gives what is shown: {name, colour, faint, points of [x, y, number], by rising x}. */
+/**
+ * `series()` gives what is shown: {name, number, set, best, points of [x, y, number], by rising
+ * x}.
+ */
 function chart(spec, series) {
   let zoom = null, axes = null, drag = null, lines = [], xs = [], at = -1;
   const it = figureOf(spec.title, draw), reset = html('button', {}, 'whole range');
-  const label = () => (spec.byEpoch || !shown.byTime ? 'epoch' : time[0]);
+  const label = () => (spec.axis ?? (spec.byEpoch ? 'epoch' : axisName(shown.by)));
   const zoomed = () => (zoom && zoom.label === label() ? zoom.range : null);
 
   function draw(picture, width) {
@@ -210,14 +236,16 @@ function chart(spec, series) {
     if (!lines.length) return;
     axes = axesOf(lines, zoomed(), spec, width);
     picture.append(svg('clipPath', {id: spec.id}, svg('rect', {
-                         x: left - 4,
+                         x: left - 8,
                          y: 0,
-                         width: Math.max(0, width - left - right + 8),
+                         width: Math.max(0, width - left - right + 16),
                          height: height - bottom + 4
                        })));
     drawAxes(picture, axes, label(), width);
+    if (axes.cut)
+      picture.append(svg('text', {x: left, y: height - 4, class: 'cut'}, 'far values are cut off'));
     [...lines]
-        .sort((a, b) => b.faint - a.faint)
+        .sort((a, b) => (a.set === 'test') - (b.set === 'test'))
         .forEach((line) => drawLine(picture, line, axes, spec.id));  // important ones on top
     picture.append(
         svg('path', {class: 'cross'}),
@@ -233,7 +261,7 @@ function chart(spec, series) {
                     .filter(([, point]) => Math.abs(point[0] - x) <= reach);
     if (found.length > mostValues)
       found = found.sort(([, a], [, b]) => Math.abs(axes.y(a[1]) - y) - Math.abs(axes.y(b[1]) - y));
-    const rows = found.map(([line, point]) => [line.colour, line.name, digits(point[1], 5)]);
+    const rows = found.map(([line, point]) => [line.number, line.name, digits(point[1], 5)]);
     showValues(
         it.values, label() + ' ' + digits(x, 6), rows, it.picture.offsetLeft + axes.x(x),
         it.picture.getBoundingClientRect().top - it.figure.getBoundingClientRect().top + y);

@@ -29,6 +29,7 @@ function pointOf(line, executor, session) {
   return {
     epoch: finite(line.epoch),
     seconds: finite(line.training_seconds) ?? finite(line.seconds),
+    step: finite(line.step),
     values,
     executor,
     devices: devicesOf(line),
@@ -65,7 +66,8 @@ function takeEnd(run, line) {
     test: numbers(line.test),
     cost: finite(line.cost) ?? 0,
     simulated: line.virtual_seconds > 0,
-    collapse: words(object(line.collapse).message, '')
+    collapse: words(object(line.collapse).message, ''),
+    message: words(line.message, '')
   });
   if (words(line.good, '')) run.facts['last good checkpoint'] = line.good;
   if (memory.ratio > 0)
@@ -77,10 +79,30 @@ function takeEnd(run, line) {
 
 /** The values of the latest point with test metrics. */
 function lastTested(points) {
-  const tested = points.filter(
-      (point) => Object.keys(point.values).some((name) => name.startsWith('test ')));
+  const tested =
+      points.filter((point) => Object.keys(point.values).some((name) => name.startsWith('test ')));
   const latest = Math.max(...tested.map((point) => point.epoch ?? 0));
   return tested.findLast((point) => (point.epoch ?? 0) === latest)?.values ?? {};
+}
+
+const betterIsLess = (name) => ['loss', 'rmse', 'mae'].includes(name);
+const settingOf = (run, key) => words(run.job[key], '').replace(/^"(.*)"$/, '$1');
+
+/** The best epoch, by what the job watches, else by the loss: {epoch, by, value}; null: none. */
+function bestOf(run) {
+  const watched = ['train.early_stopping', 'train.schedule'].map(
+      (key) => settingOf(run, key).match(/metric = "(\w+)"/)?.[1]);
+  const name = settingOf(run, 'checkpoint.best') || watched.find((one) => one) || 'loss';
+  const set =
+      run.points.some((point) => 'validation ' + name in point.values) ? 'validation ' : 'test ';
+  const sign = betterIsLess(name) ? 1 : -1;
+  let best = null;
+  for (const {epoch, values} of run.points) {
+    const value = finite(values[set + name] ?? null);
+    if (epoch !== null && value !== null && !(sign * value >= sign * best?.value))
+      best = {epoch, by: set + name, value};
+  }
+  return best;
 }
 
 function runOf(raw, number) {
@@ -97,11 +119,13 @@ function runOf(raw, number) {
     executor: '',
     sessions: 0,
     collapse: '',
+    message: '',
     seconds: 0,
     done: 0,
     cost: 0,
     simulated: false
   };
+  run.sampled = /^output = "lsh"|"lsh_linear"/m.test(words(raw.toml, ''));
   for (const line of raw.lines) {
     if (line.event === 'start') takeStart(run, line);
     Object.assign(run.exchange, numbers(line.exchange));
@@ -119,6 +143,12 @@ function runOf(raw, number) {
   const speeds = run.epochs.map((epoch) => epoch.values.speed)
                      .filter((speed) => speed !== undefined)
                      .sort((a, b) => a - b);
+  if (run.sampled)
+    for (const {values} of run.points) {
+      if ('train loss' in values) values['sampled loss'] = values['train loss'];
+      delete values['train loss'];
+    }
+  run.best = bestOf(run);
   run.speed = speeds[Math.floor(speeds.length / 2)] ?? 0;
   return run;
 }

@@ -5,27 +5,39 @@ function pointsOf(from, byEpoch, measure) {
   return from
       .map(
           (point, i) =>
-              [byEpoch || !shown.byTime ? point.epoch : point.seconds / time[1], measure(point, i),
-               i])
+              [byEpoch || shown.by === 'epoch' ? point.epoch :
+                   shown.by === 'step'         ? point.step :
+                                                 point.seconds / time[1],
+               measure(point, i), i])
       .filter(([x, y]) => isDrawable(x) && isDrawable(y));
 }
 
 function curves() {
   const panels = [
-    {title: 'Loss', of: (set) => set + ' loss', logarithmic: true},
+    {title: 'Loss', of: (set) => set + ' loss', logarithmic: true, cuts: true}, {
+      title: 'Training loss over sampled labels',
+      of: () => 'sampled loss',
+      logarithmic: true,
+      cuts: true
+    },
     {title: 'Accuracy', of: (set) => set + ' accuracy'},
     ...[1, 3, 5].map((k) => ({title: 'Precision at ' + k, of: (set) => set + ' p_at_' + k})),
-    {title: 'Area under the ROC curve', of: (set) => set + ' auc'},
-    {title: 'Root of the mean squared error', of: (set) => set + ' rmse', fromZero: true},
-    {title: 'Mean absolute error', of: (set) => set + ' mae', fromZero: true},
-    {title: 'R2', of: (set) => set + ' r2'},
+    {title: 'Area under the ROC curve', of: (set) => set + ' auc'}, {
+      title: 'Root of the mean squared error',
+      of: (set) => set + ' rmse',
+      fromZero: true,
+      cuts: true
+    },
+    {title: 'Mean absolute error', of: (set) => set + ' mae', fromZero: true, cuts: true},
+    {title: 'R2', of: (set) => set + ' r2', cuts: true},
     {title: 'Learning rate', of: () => 'learning rate', fromZero: true},
     {title: 'Training examples per second', of: () => 'speed', fromZero: true},
     {title: 'Distance between replicas', of: () => 'exchange consensus_distance', fromZero: true}
   ];
   const used = (panel) => runs.some(
       (run) => run.points.some(
-          (point) => ['train', 'test', 'validation'].some((set) => panel.of(set) in point.values)));
+          (point) => ['train', 'test', 'validation'].some(
+              (set) => isDrawable(point.values[panel.of(set)] ?? NaN))));
   const has = (name) => (point) => name in point.values;
   const from = (run, name) => (run.evaluations.some(has(name)) ? run.evaluations : run.epochs);
   const series = (panel) => runs.filter((run) => !shown.without.has(run.number)).flatMap((run) => {
@@ -33,12 +45,17 @@ function curves() {
         new Map(['test', 'validation', 'train'].map((set) => [panel.of(set), set]).reverse());
     const sets =
         names.size > 1 ? [...names].filter(([, set]) => !shown.without.has(set)) : [...names];
-    return sets.map(([name, set]) => ({
-                      name: several ? run.name + ', ' + name : name,
-                      colour: lineOf(run.number),
-                      faint: names.size > 1 && set !== 'test',
-                      points: pointsOf(from(run, name), false, (point) => point.values[name])
-                    }));
+    return sets.map(([name, set]) => {
+      const source = from(run, name);
+      const points = pointsOf(source, false, (point) => point.values[name]);
+      return {
+        name: several ? run.name + ', ' + name : name,
+        number: run.number,
+        set: names.size > 1 ? set : 'test',
+        points,
+        best: run.best && points.find(([, , i]) => source[i].epoch === run.best.epoch)
+      };
+    });
   });
   heading('Curves');
   if (!runs.some((run) => run.points.length))
@@ -46,6 +63,7 @@ function curves() {
         runs.some((run) => run.reason === 'not ended') ? 'No epoch is complete yet.' :
                                                          'No epoch was evaluated.');
   bar();
+  if (runs.some((run) => run.best)) note('A ring marks the best epoch of a run.');
   add(html(
       'div', {class: 'charts'},
       ...panels.filter(used).map(
@@ -54,14 +72,27 @@ function curves() {
 
 // Results.
 
-const betterIsLess = (name) => ['loss', 'rmse', 'mae'].includes(name);
+/** What was trained, on what. */
+function about(run) {
+  const of = (key) => settingOf(run, key).replace(/^\["?(.*?)"?\]$/, '$1');
+  const file = of('data.train').split('/').at(-1);
+  return [
+    of('model.name') || (of('model.file') || 'layers of its own').split('/').at(-1),
+    [of('data.format'), file].filter((one) => one).join(', ') || 'unknown data',
+    (run.facts.parameters ?? '0') + ' parameters'
+  ].join('; ');
+}
 const metricNames = [...new Set(runs.flatMap((run) => Object.keys(run.test)))];
 
 function tiles(run) {
   const all = [
     ...Object.entries(run.test).map(([name, value]) => [metric(value), 'test ' + name]),
+    ...(run.best ? [[
+      digits(run.best.epoch, 6), `best epoch, by ${run.best.by} ${metric(run.best.value)}`
+    ]] :
+                   []),
     [digits(run.done, 6), run.done === 1 ? 'epoch' : 'epochs'],
-    [duration(run.seconds), run.simulated ? 'simulated training time' : 'training time'],
+    [duration(run.seconds), run.simulated ? 'training time, in virtual seconds' : 'training time'],
     ...(run.cost > 0 ? [[digits(run.cost, 4), 'cost of the cluster']] : []),
     ...(run.speed > 0 ? [[short(run.speed), 'examples per second']] : []),
     [run.reason, 'how it ended']
@@ -73,7 +104,7 @@ function tiles(run) {
               html('div', {class: 'tile'}, html('b', {}, value), html('span', {}, name)))));
 }
 
-const runColumn = text('run', (run) => [swatch(run.number), run.name]);
+const runColumn = text('run', (run) => [swatch(run.number), ...broken(run.name)]);
 
 function results() {
   const best = (name) => Math[betterIsLess(name) ? 'min' : 'max'](
@@ -85,10 +116,12 @@ function results() {
     number('epochs', (run) => digits(run.done, 6)),
     number('time', (run) => duration(run.seconds) + (run.simulated ? ' (virtual)' : '')),
     number('examples/s', (run) => (run.speed > 0 ? count(run.speed) : '-')),
-    text('ended', (run) => run.reason)
+    text('ended', (run) => run.reason),
+    number('best epoch', (run) => (run.best ? digits(run.best.epoch, 6) : '-')),
+    text('model and data', (run) => html('span', {class: 'about'}, ...broken(about(run))))
   ];
   if (runs.some((run) => run.cost > 0))
-    columns.splice(-3, 0, number('cost', (run) => (run.cost > 0 ? digits(run.cost, 4) : '-')));
+    columns.splice(-5, 0, number('cost', (run) => (run.cost > 0 ? digits(run.cost, 4) : '-')));
   heading('Results');
   table(columns, runs);
 }
@@ -163,8 +196,8 @@ function devices() {
       rows.filter((row) => !shown.without.has(row.run.number))
           .map((row) => ({
                  name: row.run.name + ', ' + row.name,
-                 colour: lineOf(row.colour),
-                 faint: false,
+                 number: row.colour,
+                 set: 'test',
                  points: pointsOf(
                      row.run.epochs, true,
                      (epoch, i) => (row.name in epoch.devices ? measure(row, i) : null))
@@ -174,8 +207,8 @@ function devices() {
       'Counts since the run began; busy and staleness since its last session began. Of several replicas, rank 0\'s devices.');
   table(
       [
-        text('run', (row) => [swatch(row.colour), row.run.name]), text('device', (row) => row.name),
-        number('examples', ({of}) => count(of.examples)),
+        text('run', (row) => [swatch(row.colour), ...broken(row.run.name)]),
+        text('device', (row) => row.name), number('examples', ({of}) => count(of.examples)),
         number('of all examples', ({run, of}) => percent(of.examples / total(run, 'examples'))),
         number('updates', ({of}) => count(of.updates)),
         number('of all updates', ({run, of}) => percent(of.updates / total(run, 'updates'))),
@@ -196,12 +229,74 @@ function devices() {
             logarithmic: true
           },
           series(examplesAnUpdate)),
+      rows.length === new Set(rows.map((row) => row.run)).size ?
+          null :
+          chart(
+              {title: 'Fraction of the updates', id: 'device1', byEpoch: true, fromZero: true},
+              series(fraction)),
       chart(
-          {title: 'Fraction of the updates', id: 'device1', byEpoch: true, fromZero: true},
-          series(fraction)),
-      chart(
-          {title: 'About the fraction of the time busy', id: 'device2', byEpoch: true, fromZero: true},
+          {
+            title: 'About the fraction of the time busy',
+            id: 'device2',
+            byEpoch: true,
+            fromZero: true
+          },
           series(({run, name}, i) => busyIn(run, i, name)))));
+}
+
+// An evaluation that `yoke eval --keep` left in the run.
+
+function mistakes(run) {
+  const rows = list(object(run.evaluation).mistakes).map(object);
+  if (!rows.length) return;
+  const found = (name) => (row) =>
+      [words(row[name]), ' ',
+       digits(row[name === 'class' ? 'probability' : 'found_probability'], 3)];
+  table(
+      [
+        text(
+            (several ? run.name + ': w' : 'W') + 'orst mistakes',
+            (row) => broken(words(row.file, count(row.index)))),
+        text('its class, with its probability', found('class')),
+        text('the class found, with its probability', found('found'))
+      ],
+      rows);
+}
+
+function evaluations() {
+  const kept = runs.filter((run) => run.evaluation);
+  if (!kept.length) return;
+  const curvesOf = (run) => list(run.evaluation.points).map(object);
+  const series = (point) => () =>
+      kept.filter((run) => !shown.without.has(run.number))
+          .flatMap(
+              (run) => curvesOf(run).map(
+                  (curve, i) => ({
+                    name: (several ? run.name + ', ' : '') + words(curve.class),
+                    number: several ? run.number : i,
+                    set: 'test',
+                    points: list(curve.points)
+                                .map((one, index) => [...point(list(one)), index])
+                                .filter(([x, y]) => isDrawable(x) && isDrawable(y))
+                                .sort(([a], [b]) => a - b)
+                                .map(([x, y], index) => [x, y, index])
+                  })));
+  heading('Evaluation');
+  for (const {name, evaluation} of kept)
+    note(
+        (several ? name + ': ' : '') + `${words(evaluation.checkpoint)}, ` +
+        `${count(evaluation.examples)} examples, balanced accuracy ` +
+        `${metric(evaluation.balanced_accuracy)}.`);
+  if (kept.some((run) => curvesOf(run).length))
+    add(html(
+        'div', {class: 'charts'},
+        chart(
+            {title: 'ROC curves', id: 'roc', axis: 'false positive rate', fromZero: true},
+            series(([rate, recall]) => [rate, recall])),
+        chart(
+            {title: 'Precision-recall curves', id: 'recall', axis: 'recall', fromZero: true},
+            series(([, recall, precision]) => [recall, precision]))));
+  kept.forEach(mistakes);
 }
 
 // How the configuration was chosen.
@@ -239,15 +334,33 @@ function candidates(run) {
 
 function tried(run) {
   const rows = list(run.plan.tried).map(planRow);
+  const has = (name) => rows.some((one) => name in one);
   if (rows.length)
     table(
         [
           text(run.name + ': learning rate tried', (one) => digits(one.learning_rate, 6)),
-          number('momentum', (one) => digits(one.momentum, 6)),
-          number('steps', (one) => count(one.steps)),
+          ...(has('momentum') ? [number('momentum', (one) => digits(one.momentum, 6))] : []),
+          ...(has('steps') ? [number('steps', (one) => count(one.steps))] : []),
           number('loss of its trials', (one) => (one.diverged ? 'diverged' : metric(one.loss)))
         ],
         rows);
+}
+
+/** The least loss of each learning rate; the ring is at the chosen one. */
+function rateSeries(run) {
+  const losses = new Map();
+  for (const one of list(run.plan.tried).map(planRow).filter(({loss}) => isDrawable(loss)))
+    losses.set(one.learning_rate, Math.min(one.loss, losses.get(one.learning_rate) ?? Infinity));
+  const points =
+      [...losses].sort(([a], [b]) => a - b).map(([rate, loss], i) => [Math.log10(rate), loss, i]);
+  const chosen = Math.log10(finite(object(object(run.plan.use).train).learning_rate));
+  return {
+    name: run.name + ', loss',
+    number: run.number,
+    set: 'test',
+    points,
+    best: points.find(([x]) => Math.abs(x - chosen) < 1e-9)
+  };
 }
 
 function plans() {
@@ -258,6 +371,17 @@ function plans() {
     note('The candidates with the shortest predicted times. An update is a batch on each replica.');
   planned.forEach(candidates);
   planned.forEach(tried);
+  const ranges = planned.filter((run) => list(run.plan.tried).length > 2);
+  if (ranges.length)
+    add(chart(
+        {
+          title: 'Loss of the trials by learning rate',
+          id: 'rates',
+          axis: 'learning rate, power of 10',
+          logarithmic: true,
+          cuts: true
+        },
+        () => ranges.map(rateSeries)));
 }
 
 // Jobs.
@@ -269,10 +393,11 @@ function differences() {
   if (!keys.length) return note('None: all runs have the same job.');
   table(
       [
-        text('key', (key) => html('code', {}, key)),
+        text('key', (key) => html('code', {}, ...broken(key))),
         ...runs.map(
             (run) => text(
-                [swatch(run.number), run.name], (key) => html('code', {}, run.job[key] ?? '-')))
+                [swatch(run.number), ...broken(run.name)],
+                (key) => html('code', {}, run.job[key] ?? '-')))
       ],
       keys);
 }
@@ -298,12 +423,16 @@ function conditions() {
 
 const title = several ? runs.length + ' runs' : runs[0].name;
 document.title = title + ' - yoke';
-main.replaceChildren(html('h1', {}, title));
+main.replaceChildren(html('h1', {}, ...broken(title)));
+if (!several) note(about(runs[0]));
 several ? results() : tiles(runs[0]);
+for (const run of runs.filter((one) => one.reason === 'diverged'))
+  note(`${run.name} diverged${run.message ? ': ' + run.message : ''}.`.replace(/\.\.$/, '.'));
 for (const run of runs.filter((one) => one.collapse))
   note(`${run.name}: the model has collapsed: ${run.collapse}.`);
 curves();
 exchange();
+evaluations();
 devices();
 plans();
 timelines();

@@ -80,9 +80,25 @@ const svg = (tag, attributes = {}, ...children) =>
     make(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
 const main = document.querySelector('main');
 const add = (...elements) => main.append(...elements);
+/** A name that may be broken between its words. */
+const broken = (name) =>
+    name.split(/(?<=[/_.-])(?=[^/_.-])/).flatMap((word, i) => (i ? [html('wbr'), word] : [word]));
 const heading = (text) => add(html('h2', {}, text));
 const note = (text) => add(html('p', {class: 'note'}, text));
-const swatch = (colour) => html('i', {class: 'swatch c' + (colour % 8)});
+/** A mark in the colour and shape of a run's lines. */
+const swatch = (number) =>
+    svg('svg', {class: 'swatch c' + (number % 8), viewBox: '-6 -6 12 12'},
+        svg('path', {class: 'dot', d: markPath(number, 0, 0, 5)}));
+/** Run `number`'s mark: eight colours of a circle, then of a square, a triangle, a diamond. */
+function markPath(number, x, y, r) {
+  const at = (dx, dy) => (x + dx * r).toFixed(1) + ' ' + (y + dy * r).toFixed(1);
+  return [
+    `M${at(-1, 0)}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${- 2 * r} 0Z`,
+    `M${at(-0.9, -0.9)}h${1.8 * r}v${1.8 * r}h${- 1.8 * r}Z`,
+    `M${at(0, -1.1)}L${at(1.1, 0.9)}L${at(-1.1, 0.9)}Z`,
+    `M${at(0, -1.3)}L${at(1.3, 0)}L${at(0, 1.3)}L${at(-1.3, 0)}Z`
+  ][Math.floor(number / 8) % 4];
+}
 
 /** A column is {title, cell(row): text or element, number}; the first is the row's heading. */
 function table(columns, rows) {
