@@ -84,11 +84,15 @@ class CheckpointSource : public Source {
             path_);
     if (own.encodings.size() != data.encodings.size()) return;  // the shapes tell
     for (size_t i = 0; i < own.encodings.size(); ++i)
-      Require(own.encodings[i].categories == data.encodings[i].categories &&
-                  own.encodings[i].indicator == data.encodings[i].indicator,
+      Require(HasSameFeatures(own.encodings[i], data.encodings[i]),
               "model.start: {} was trained on other categories or missing numbers of {} than those "
               "of the data",
               path_, own.columns.empty() ? fmt::format("column {}", i + 1) : own.columns[i]);
+  }
+
+  static bool HasSameFeatures(const ColumnEncoding& a, const ColumnEncoding& b) {
+    return a.categories == b.categories && a.indicator == b.indicator && a.by_id == b.by_id &&
+           a.words == b.words && a.hashes == b.hashes;
   }
 
   /// The first of them.
@@ -153,9 +157,9 @@ Value WithModelOfStart(Value model) {
     model.Erase("start");
     return model;
   }
-  const Checkpoint checkpoint = Checkpoint::Open(CheckpointFolder(path));
+  const CheckpointHeader start = ReadHeader(CheckpointFolder(path));
   const bool other_loss = model.Find("loss") || model.Find("replace_head");
-  for (const auto& [key, value] : *checkpoint.header().job.Find("model")->AsTable())
+  for (const auto& [key, value] : *start.job.Find("model")->AsTable())
     if (!model.Find(key) && !(other_loss && key.starts_with("loss"))) model.Set(key, value);
   return model;
 }
@@ -174,13 +178,13 @@ void LeaveRaw(Value& data) {
 Value WithNormalizationOfStart(const Value& model, Value data) {
   const Value *file = model.Find("file"), *anew = model.Find("initialize");
   const Value* normalize = data.Find("normalize");
-  if ((!file && !model.Find("start")) || (anew && *anew == Value(true)) || data.Find("mean") ||
-      data.Find("deviation") || (normalize && *normalize != Value("auto")))
-    return data;
+  const bool says = data.Find("mean") || data.Find("deviation") || data.Find("start") ||
+                    (normalize && *normalize != Value("auto"));
+  if (says || (!file && !model.Find("start")) || (anew && *anew == Value(true))) return data;
   const std::string path = file ? *file->AsString() : PathOf(model);
   if (IsOnnx(path)) {
     try {
-      const auto facts = ReadOnnx(path).metadata;
+      const auto facts = ReadOnnxMetadata(path);
       for (const auto& [fact, key] :
            {std::pair("input_mean", "mean"), {"input_deviation", "deviation"}})
         if (const auto found = facts.find(fact); found != facts.end())
@@ -190,10 +194,13 @@ Value WithNormalizationOfStart(const Value& model, Value data) {
     }
     return data;
   }
-  const Checkpoint checkpoint = Checkpoint::Open(CheckpointFolder(path));
-  const DataInfo& own = checkpoint.header().data;
-  if (!own.encodings.empty() || !own.normalization.rescaling.origin.empty())
-    return data;  // a table's features depend on its data, and f32 keys hold less than a rescaling
+  const DataInfo own = ReadHeader(CheckpointFolder(path)).data;
+  if (!own.encodings.empty()) {
+    data.Set("start", InfoAsValue(own));
+    return data;
+  }
+  if (!own.normalization.rescaling.origin.empty())
+    return data;  // f32 keys hold less than a rescaling
   if (!own.normalization.mean.empty()) data.Set("mean", ListOf(own.normalization.mean));
   if (!own.normalization.deviation.empty())
     data.Set("deviation", ListOf(own.normalization.deviation));
