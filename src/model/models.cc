@@ -93,6 +93,7 @@ void CheckHashed(const Value& options, const List& list) {
 /// The section without what says where weights come from.
 Value WithoutStartKeys(Value section) {
   section.Erase("start");
+  section.Erase("keep_classes");
   if (!section.Find("file")) section.Erase("replace_head");
   return section;
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <utility>
@@ -35,6 +36,12 @@ class Source {
   virtual bool Has(const std::string& name) const = 0;
   /// Copies a parameter that it has. Throws UserError if that has another shape.
   virtual void Copy(const Slice& slice, void* to) const = 0;
+  /// Copies the part of an output layer's parameter that is of classes with the same names in
+  /// `data`; returns how many there are.
+  virtual int64_t CopyClasses(const Slice& /*slice*/, const DataInfo& /*data*/,
+                              void* /*to*/) const {
+    return 0;
+  }
 };
 
 void RequireShape(bool same, const std::string& path, const Slice& slice, const std::string& has) {
@@ -74,6 +81,25 @@ class CheckpointSource : public Source {
     const StoredTensor& own = *by_name_.at(slice.name);
     RequireShape(own.shape == slice.shape, path_, slice, own.shape.Text());
     checkpoint_.model().CopyTo({slice.name, slice.type, slice.shape, to});
+  }
+
+  int64_t CopyClasses(const Slice& slice, const DataInfo& data, void* to) const override {
+    const std::vector<std::string>& own = checkpoint_.header().data.label_names;
+    if (!Has(slice.name)) return 0;
+    const Shape& shape = by_name_.at(slice.name)->shape;
+    if (shape[0] != std::ssize(own) || shape.Count() / shape[0] != slice.RowWidth()) return 0;
+    const int64_t bytes = slice.RowWidth() * SizeOf(slice.type);
+    std::vector<char> rows(static_cast<size_t>(shape[0] * bytes));
+    checkpoint_.model().CopyTo({slice.name, slice.type, shape, rows.data()});
+    int64_t kept = 0;
+    for (size_t c = 0; c < data.label_names.size(); ++c) {
+      const auto found = std::ranges::find(own, data.label_names[c]);
+      if (found == own.end()) continue;
+      std::copy_n(rows.data() + (found - own.begin()) * bytes, bytes,
+                  static_cast<char*>(to) + static_cast<int64_t>(c) * bytes);
+      ++kept;
+    }
+    return kept;
   }
 
  private:
@@ -215,10 +241,16 @@ std::string CopyStart(const StartRequest& request) {
   const std::unique_ptr<Source> source = Open(path);
   source->CheckData(request.data, replaces);
   const std::vector<std::string> outputs = OutputLayerNames(request.layers);
+  const Value* keep = request.model.Find("keep_classes");
+  const bool keeps = keep && *keep == Value(true);
   size_t taken = 0;
+  int64_t kept = 0;  // classes
   std::vector<std::string> anew;
   for (const Slice& slice : request.layout.slices()) {
-    if ((replaces && IsOf(slice.name, outputs)) || !source->Has(slice.name)) {
+    const bool is_output = replaces && IsOf(slice.name, outputs);
+    if (is_output && keeps)
+      kept = source->CopyClasses(slice, request.data, request.values + slice.offset);
+    if (is_output || !source->Has(slice.name)) {
       anew.push_back(slice.name);
       continue;
     }
@@ -227,7 +259,8 @@ std::string CopyStart(const StartRequest& request) {
   }
   Require(taken > 0, "model.start: no parameter of {} has the name of one of this model ({}, ...)",
           path, request.layout.slices()[0].name);
-  return Sentence(path, taken, anew);
+  if (!keeps) return Sentence(path, taken, anew);
+  return fmt::format("{}, but for {} classes of the same name", Sentence(path, taken, anew), kept);
 }
 
 }  // namespace yoke

@@ -221,6 +221,10 @@ Value CheckModel(const Section& section) {
   Require(!replace || file || section.value.Find("start"),
           "{}: needs model.start (or file), whose output layer it draws anew",
           Where(replace ? *replace : Value(), "model.replace_head"));
+  const Value* keep = section.value.Find("keep_classes");
+  Require(!keep || (section.value.Find("start") && replace && *replace == Value(true)),
+          "{}: needs model.start, a checkpoint, and model.replace_head = true",
+          Where(keep ? *keep : Value(), "model.keep_classes"));
   Require(layers || name || file, "{}",
           Where(section.value, "[model] lacks the key 'name', 'file' or 'layer'"));
   if (!layers) {

@@ -213,7 +213,7 @@ TEST(Csv, ReadsWordsBesideNumbersAndCategories) {
   EXPECT_TRUE(data.info.sparse);
   EXPECT_EQ(data.info.input, (Shape{6}));  // n and whether it is missing, two words, p, q
   EXPECT_THAT(data.info.encodings[1].words, ElementsAre("a", "b"));
-  EXPECT_EQ(RowText(data.train.sparse, 0), "0:-1.2247449 2:0.89442718 3:0.44721359 4:1");
+  EXPECT_EQ(RowText(data.train.sparse, 0), "0:-1.2247449 2:0.8944272 3:0.4472136 4:1");
   EXPECT_EQ(RowText(data.train.sparse, 1), "0:1.2247449 3:1 5:1");
   EXPECT_EQ(RowText(data.train.sparse, 2), "1:1 4:1");
   const DataInfo again = InfoFromValue(InfoAsValue(data.info));

@@ -40,7 +40,7 @@ TEST_F(TextFolder, CountsTheMostFrequentWordsOfTheTrainingTexts) {
   EXPECT_EQ(data.info.input, (Shape{3}));
   EXPECT_THAT(data.info.encodings[0].words, ElementsAre("milk", "purr", "bark"));
   EXPECT_THAT(data.info.label_names, ElementsAre("cat", "dog"));
-  EXPECT_EQ(RowText(data.train.sparse, 0), "0:0.44721359 1:0.89442718");
+  EXPECT_EQ(RowText(data.train.sparse, 0), "0:0.4472136 1:0.8944272");
   EXPECT_EQ(RowText(data.test.sparse, 0), "0:0.70710677 2:0.70710677");
   EXPECT_THAT(data.test.classes.span(), ElementsAre(1));
   const LoadedData like = Load({.test = {root + "/set/train"}, .like = &data.info});
@@ -63,7 +63,7 @@ TEST_F(TextFolder, SaysWhatIsNoText) {
     Load({.train = {root}});
     FAIL();
   } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("a/1: 'caf\\xE9' is not UTF-8"));
+    EXPECT_THAT(error.what(), HasSubstr("a/1: 'caf\\xe9' is not UTF-8"));
   }
   Write("a/1", "fine");
   EXPECT_THAT(Load({.train = {root}}).notes[0],
