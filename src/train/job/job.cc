@@ -207,8 +207,19 @@ Options CheckNamed(const Section& section, const Entry& entry) {
   return Checked(section, ModelKeys(entry.options), entry);
 }
 
+/// A hashed output takes the softmax unless the job says otherwise: with sigmoid it learns next to
+/// nothing at first.
+void TakeSoftmax(Value& model) {
+  const Value *name = model.Find("name"), *output = model.Find("output");
+  if (!name || !name->AsString() || !output || *output != Value("lsh") || model.Find("loss"))
+    return;
+  const auto entry = std::ranges::find(models(), *name->AsString(), &ModelEntry::name);
+  if (entry != models().end() && Has(entry->options, "loss")) model.Set("loss", "softmax");
+}
+
 Value CheckModel(const Section& section) {
   TakeModelOfStart(section);
+  TakeSoftmax(section.value);
   const Value *layers = section.value.Find("layer"), *file = section.value.Find("file");
   const Value *name = section.value.Find("name"), *anew = section.value.Find("initialize");
   for (const auto& [first, second] :
