@@ -18,9 +18,9 @@ std::string ListText(const std::vector<double>& values) {
 using Metadata = std::vector<std::pair<std::string, std::string>>;
 
 /// Metadata for readers of the file: how input is made from data, and the names of the classes.
-Metadata MetadataOf(const DataInfo& data) {
-  Metadata metadata = {{"input", InputFormula(data)}};
-  const Normalization& by = data.normalization;
+Metadata MetadataOf(const DataInfo& data, bool complete) {
+  Metadata metadata = {{"input", complete ? "value" : InputFormula(data)}};
+  const Normalization by = complete ? Normalization() : data.normalization;
   if (by.scale != 1) metadata.emplace_back("input_scale", fmt::format("{}", by.scale));
   if (!by.mean.empty()) metadata.emplace_back("input_mean", ListText(by.mean));
   if (!by.deviation.empty()) metadata.emplace_back("input_deviation", ListText(by.deviation));
@@ -49,16 +49,22 @@ std::string InputFormula(const DataInfo& data) {
   return text;
 }
 
-std::string OnnxOf(const ModelFile& model) {
+std::string OnnxOf(const ModelFile& model, bool complete) {
   const DataInfo& data = model.header().data;
   const ModelTask task = TaskOf(data);
   const List layers = ModelLayers(model.job().model(), task);
-  const Metadata metadata = MetadataOf(data);
+  const Metadata metadata = MetadataOf(data, complete);
+  const OnnxSurroundings surroundings = {.scale = data.normalization.scale,
+                                         .mean = data.normalization.mean,
+                                         .deviation = data.normalization.deviation,
+                                         .target_mean = data.target_mean,
+                                         .target_deviation = data.target_deviation};
   return WriteOnnx({.layers = layers,
                     .task = task,
                     .layout = model.graph().layout(),
                     .values = model.params().values.Host().data(),
-                    .metadata = metadata});
+                    .metadata = metadata,
+                    .complete = complete ? &surroundings : nullptr});
 }
 
 }  // namespace yoke

@@ -11,7 +11,8 @@ namespace yoke {
 std::string InputFormula(const DataInfo& data);
 
 /// The bytes of an ONNX file. Its metadata says how input is made from data, and has the names of
-/// the classes.
-std::string OnnxOf(const ModelFile& model);
+/// the classes. `complete`: the file takes values as the data have them, and gives probabilities or
+/// the predictions of a regression.
+std::string OnnxOf(const ModelFile& model, bool complete = false);
 
 }  // namespace yoke

@@ -30,6 +30,9 @@ class ExportCommand : public Command {
     arguments.Place("CHECKPOINT", &checkpoint_, "A checkpoint such as runs/NAME/last");
     arguments.Place("FILE", &file_,
                     "The ONNX file to write, NAME.onnx; NAME.txt: vectors of words");
+    arguments.Flag("--complete", &complete_,
+                   "Normalization and softmax or sigmoid are in the file, too: it takes values as "
+                   "the data have them, and gives probabilities");
   }
 
   int Run(Output& out) override {
@@ -59,7 +62,8 @@ class ExportCommand : public Command {
 
   int ExportOnnx(const ModelFile& model, Output& out) const {
     const DataInfo& data = model.header().data;
-    const std::string bytes = OnnxOf(model), input = InputFormula(data);
+    const std::string bytes = OnnxOf(model, complete_),
+                      input = complete_ ? "value" : InputFormula(data);
     OutputFile file(file_);
     file.Write(bytes);
     file.Commit();
@@ -76,6 +80,7 @@ class ExportCommand : public Command {
 
   std::string checkpoint_;
   std::string file_;
+  bool complete_ = false;
 };
 
 }  // namespace
@@ -91,7 +96,7 @@ CommandEntry export_command() {
           "word2vec writes them.\n\n"
           "Examples:\n"
           "  yoke export runs/lenet/last lenet.onnx\n"
-          "  yoke export runs/lenet/best lenet.onnx --json\n"
+          "  yoke export runs/lenet/best lenet.onnx --complete    for programs that have pixels\n"
           "  yoke export runs/text/last vectors.txt",
           [] { return std::unique_ptr<Command>(new ExportCommand); }};
 }

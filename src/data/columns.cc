@@ -31,7 +31,7 @@ int64_t Take(Places& places, const std::string& name) {
   return place;
 }
 
-constexpr const char* kColumnKeys[] = {"label", "weight", "drop", "columns", "categories"};
+constexpr const char* kColumnKeys[] = {"label", "weight", "drop", "columns", "categories", "text"};
 
 template <typename T>
 bool IsIn(const std::vector<T>& list, const T& item) {

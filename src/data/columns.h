@@ -78,7 +78,8 @@ ColumnMatch MatchByName(const std::vector<std::string_view>& header,
                         const std::vector<std::string>& features,
                         const std::vector<std::string>& labels);
 
-/// What a job says of a table's columns: [data] label, weight, drop, columns and categories.
+/// What a job says of a table's columns: [data] label, weight, drop, columns, categories
+/// and text.
 class ColumnChoice {
  public:
   explicit ColumnChoice(const Options& options) : options_(options) {}

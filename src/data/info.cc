@@ -25,23 +25,36 @@ std::vector<double> NumbersOf(const Value& table, const char* key) {
   return table.Find(key) ? NumbersAt(table, key) : std::vector<double>();
 }
 
+Value EncodingAsValue(const ColumnEncoding& column) {
+  if (column.hashes > 0) return Table{{"hashes", column.hashes}};
+  if (column.IsWords()) return Table{{"words", ListOf(column.words)}};
+  Value table = column.IsText() ? Table{{"categories", ListOf(column.categories)}}
+                                : Table{{"fill", column.fill}, {"indicator", column.indicator}};
+  if (column.by_id) table.Set("by_id", true);
+  if (column.deviation > 0) table.Set("deviation", column.deviation);
+  return table;
+}
+
 Value EncodingsAsValue(const std::vector<ColumnEncoding>& encodings) {
   List list;
-  for (const ColumnEncoding& column : encodings)
-    list.push_back(column.IsText()
-                       ? Value(Table{{"categories", ListOf(column.categories)}})
-                       : Value(Table{{"fill", column.fill}, {"indicator", column.indicator}}));
+  for (const ColumnEncoding& column : encodings) list.push_back(EncodingAsValue(column));
   return list;
+}
+
+ColumnEncoding EncodingOf(const Value& column) {
+  if (column.Find("hashes")) return {.hashes = IntAt(column, "hashes")};
+  if (column.Find("words")) return {.words = TextsAt(column, "words")};
+  if (column.Find("categories"))
+    return {.categories = TextsAt(column, "categories"), .by_id = column.Find("by_id") != nullptr};
+  return {.fill = NumberAt(column, "fill"),
+          .indicator = BoolAt(column, "indicator"),
+          .deviation = column.Find("deviation") ? NumberAt(column, "deviation") : 0};
 }
 
 std::vector<ColumnEncoding> EncodingsOf(const Value& table) {
   std::vector<ColumnEncoding> encodings;
   if (!table.Find("encodings")) return encodings;
-  for (const Value& column : ListAt(table, "encodings"))
-    encodings.push_back(column.Find("categories")
-                            ? ColumnEncoding{.categories = TextsAt(column, "categories")}
-                            : ColumnEncoding{.fill = NumberAt(column, "fill"),
-                                             .indicator = BoolAt(column, "indicator")});
+  for (const Value& column : ListAt(table, "encodings")) encodings.push_back(EncodingOf(column));
   return encodings;
 }
 

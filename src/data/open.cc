@@ -94,6 +94,10 @@ std::vector<OptionSpec> CommonOptions() {
                            "default half of what this process may use.",
                    .minimum = 0,
                    .maximum = kMostCount});
+  specs.push_back({.name = "start",
+                   .type = OptionType::kTable,
+                   .help = "Columns, categories and statistics of the table that model.start was "
+                           "trained on; yoke sets it."});
   specs.push_back({.name = "augment",
                    .type = OptionType::kTable,
                    .help = "Random changes of training images: { flip = true, crop = 4 }."});
@@ -304,12 +308,22 @@ std::shared_ptr<const Reader> OpenValidation(const Request& request, const ReadF
   return std::make_unique<MemoryReader>(like, std::move(loaded.test));
 }
 
+// The normalization of other data, of which the format has done a part now.
+Normalization AsStarted(const DataInfo& start, const DataInfo& info) {
+  Normalization normalization = start.normalization;
+  normalization.rescaling = info.normalization.rescaling;
+  return normalization;
+}
+
 DataSets SetsOf(LoadedData loaded, const Request& request, const ReadFiles& files, uint64_t seed) {
   const Options& options = request.options;
   CheckFeatures(options, loaded.info);
   CheckClasses(loaded);
   CheckShares(options, loaded.test.size > 0, loaded.validation.size > 0);
-  loaded.info.normalization = ChosenNormalization(options, loaded.info);
+  if (files.features)
+    loaded.info.normalization = AsStarted(*files.features, loaded.info);
+  else
+    loaded.info.normalization = ChosenNormalization(options, loaded.info);
   DataSets sets;
   sets.notes = std::move(loaded.notes);
   sets.training_files = ChecksumOf(loaded.info, loaded.train);
@@ -318,7 +332,9 @@ DataSets SetsOf(LoadedData loaded, const Request& request, const ReadFiles& file
   const auto classes = ClassesToSplit(options, loaded.info, loaded.train);
   auto all = std::make_shared<MemoryReader>(loaded.info, std::move(loaded.train));
   Split split = SplitExamples(options, all->Size(), seed, classes);
-  const auto [normalization, needed] = Measure(options, all, split, loaded.table);
+  const auto [normalization, needed] = files.features
+                                           ? MeasuredChannels{all->Info().normalization, {}}
+                                           : Measure(options, all, split, loaded.table);
   if (rescales && !needed.origin.empty()) {
     all.reset();
     loaded.test = MemoryData();
@@ -361,8 +377,12 @@ const std::vector<OptionSpec>& common_data_options() {
 DataSets OpenData(const Value& data_section, uint64_t seed) {
   const Request request = CheckSection(data_section);
   const Options& options = request.options;
+  const DataInfo start = options.Has("start") ? InfoFromValue(options.Raw("start")) : DataInfo();
+  const bool starts = options.Has("start");
   const ReadFiles files{.train = PathsOf(options, "train"),
                         .test = PathsOf(options, "test"),
+                        .features = starts ? &start : nullptr,
+                        .rescaling = start.normalization.rescaling,
                         .memory_limit = ArrayLimit(options)};
   CheckFiles(request, files);
   CheckShares(options, !files.test.empty(), /*has_validation=*/false);
@@ -385,7 +405,8 @@ std::unique_ptr<Reader> OpenLike(const Value& data_section, const LikeRequest& l
                   .test_only = !share,
                   .labels_optional = like.labels_optional,
                   .memory_limit = ArrayLimit(options)};
-  const bool may_hold_test = request.format.name == "image-folder";
+  const bool may_hold_test =
+      request.format.name == "image-folder" || request.format.name == "text-folder";
   if (files.test.empty()) files.test = PathsOf(options, share && !may_hold_test ? "train" : "test");
   if (files.test.empty() && may_hold_test) files.train = PathsOf(options, "train");
   Require(!files.test.empty() || !files.train.empty() || request.format.synthetic,
@@ -403,9 +424,7 @@ std::unique_ptr<Reader> OpenLike(const Value& data_section, const LikeRequest& l
   Require(read.regression == like.like.regression,
           "format '{}' reads {}, and the model predicts {}", request.format.name, KindOf(read),
           read.regression ? "classes or labels" : "numbers");
-  Normalization normalization = like.like.normalization;
-  normalization.rescaling = loaded.info.normalization.rescaling;  // what the format has done
-  loaded.info.normalization = std::move(normalization);
+  loaded.info.normalization = AsStarted(like.like, loaded.info);
   MemoryData& data =
       share && (request.format.synthetic || may_hold_test) ? loaded.train : loaded.test;
   const auto classes = share ? ClassesToSplit(options, loaded.info, data) : std::vector<int32_t>();

@@ -40,13 +40,22 @@ struct Normalization {
 /// How a column of a table becomes features.
 struct ColumnEncoding {
   /// Of text: one feature each, 1 for the cell's own; all are 0 for an unknown or missing one.
-  /// Empty: the column holds numbers.
+  /// Empty: the column holds numbers, or words.
   std::vector<std::string> categories = {};
+  /// Of text: one feature in their place, the cell's category counted from 1, or 0.
+  bool by_id = false;
   double fill = 0;         ///< Of numbers: stands for a missing one (the training data's mean).
   bool indicator = false;  ///< Of numbers: one more feature, 1 where it is missing.
+  double deviation = 0;    ///< Of numbers beside words: the feature is (number - fill) / deviation.
+  /// Of free text: a feature for each word, or for each hash of words; how often it occurs.
+  std::vector<std::string> words = {};
+  int64_t hashes = 0;
 
   bool IsText() const { return !categories.empty(); }
+  bool IsWords() const { return hashes > 0 || !words.empty(); }
   int64_t Features() const {
+    if (IsWords()) return hashes > 0 ? hashes : static_cast<int64_t>(words.size());
+    if (by_id) return 1;
     return IsText() ? static_cast<int64_t>(categories.size()) : 1 + int64_t{indicator};
   }
 };
@@ -110,6 +119,9 @@ struct ReadFiles {
   /// classes from the training files and features from all files. Otherwise an unknown class or
   /// feature is an error with file and line.
   const DataInfo* like = nullptr;
+  /// The same of a table's features alone, when there is no `like`: those of the model that
+  /// training starts from. Null: determine them.
+  const DataInfo* features = nullptr;
   Rescaling rescaling = {};  ///< Of dense numbers; formats that ignore it say so in their info.
   bool test_only = false;    ///< Synthetic formats need not make the training set.
   /// For predict: input without labels is allowed if the format can detect it, and so are unknown

@@ -72,24 +72,34 @@ TableColumns::TableColumns(const DataInfo* like, const Rescaling& rescaling)
     Column& column = columns_[i];
     if (fills_) column.encoding = like->encodings[i];
     column.kind = column.encoding.IsText() ? Kind::kText : Kind::kNumber;
+    if (column.encoding.IsWords()) {
+      column.kind = Kind::kWords;
+      column.words = std::make_unique<WordColumn>(column.encoding);
+    }
     for (const std::string& name : column.encoding.categories)
       column.ids.emplace(name, static_cast<int32_t>(column.ids.size()));
   }
   Place();
 }
 
-void TableColumns::Start(int64_t columns, const std::vector<int64_t>& texts) {
+void TableColumns::Start(int64_t columns, const TableChoice& choice) {
   if (!learning_ || !columns_.empty()) return;
+  by_id_ = choice.by_id;
   columns_.resize(static_cast<size_t>(columns));
-  for (const int64_t text : texts) columns_[static_cast<size_t>(text)].forced = true;
+  for (const int64_t text : choice.texts) columns_[static_cast<size_t>(text)].forced = true;
+  for (const int64_t text : choice.words) {
+    Column& column = columns_[static_cast<size_t>(text)];
+    column.kind = Kind::kWords;
+    column.words = std::make_unique<WordColumn>(choice.word_features);
+  }
 }
 
 // The features lie in the order of the columns.
 void TableColumns::Place() {
-  features_ = 0;
+  features_ = words_ = 0;
   for (Column& column : columns_) {
     column.feature = features_;
-    features_ += column.encoding.Features();
+    (column.HasWords() ? words_ : features_) += column.encoding.Features();
   }
 }
 
@@ -111,6 +121,7 @@ bool TableColumns::ReadNumber(std::string_view cell, const Column& column, float
 
 std::string TableColumns::Put(std::string_view cell, int64_t index, float* row) {
   Column& column = columns_[static_cast<size_t>(index)];
+  if (column.HasWords()) return column.words->Add(cell);
   float* const to = row + (learning_ ? index : column.feature);
   if (column.kind == Kind::kText) return PutText(cell, column, to);
   std::string problem;
@@ -149,7 +160,11 @@ std::string TableColumns::PutText(std::string_view cell, Column& column, float* 
   }
   const auto found = column.ids.find(cell);
   if (!learning_) {
-    if (found != column.ids.end()) to[found->second] = 1;
+    if (found == column.ids.end()) return "";
+    if (column.encoding.by_id)
+      *to = static_cast<float>(found->second + 1);
+    else
+      to[found->second] = 1;
     return "";
   }
   if (found != column.ids.end()) {
@@ -158,10 +173,11 @@ std::string TableColumns::PutText(std::string_view cell, Column& column, float* 
   }
   if (!IsUtf8(cell))
     return fmt::format("{} is not UTF-8; convert the file, for example with iconv", Quoted(cell));
-  if (column.ids.size() == kMostCategories)
+  const size_t most = by_id_ ? kMostIds : kMostCategories;
+  if (column.ids.size() == most)
     return fmt::format(
-        "it has more than {} different texts; expected categories, or data.drop with this column",
-        kMostCategories);
+        "it has more than {} different texts; expected categories, or data.{} with this column",
+        most, by_id_ ? "drop" : "drop or data.text");
   *to = static_cast<float>(column.ids.size());
   column.ids.emplace(cell, static_cast<int32_t>(column.ids.size()));
   column.encoding.categories.emplace_back(cell);
@@ -191,7 +207,7 @@ void TableColumns::SetMeans(int64_t rows, const float* raw) {
     for (size_t i = 0; i < sums.size(); ++i) sums[i] += std::isnan(raw[i]) ? 0.0F : raw[i];
   for (size_t i = 0; i < sums.size(); ++i) {
     Column& column = columns_[i];
-    if (column.kind == Kind::kText) continue;
+    if (column.kind == Kind::kText || column.HasWords()) continue;
     const int64_t numbers = rows - column.missing;
     column.encoding.fill = numbers > 0 ? sums[i] / static_cast<double>(numbers) : 0;
     column.encoding.indicator = numbers > 0 && column.missing > 0;
@@ -199,9 +215,23 @@ void TableColumns::SetMeans(int64_t rows, const float* raw) {
   }
 }
 
+// Of columns of numbers, where the means stand for missing ones.
+void TableColumns::SetDeviations(int64_t rows, const float* raw) {
+  std::vector<double> sums(columns_.size());
+  for (int64_t r = 0; r < rows; ++r, raw += size())
+    for (size_t i = 0; i < sums.size(); ++i) {
+      const double apart = std::isnan(raw[i]) ? 0 : raw[i] - columns_[i].encoding.fill;
+      sums[i] += apart * apart;
+    }
+  for (size_t i = 0; i < sums.size(); ++i)
+    if (columns_[i].kind == Kind::kNumber)
+      columns_[i].encoding.deviation = sums[i] > 0 ? std::sqrt(sums[i] / double(rows)) : 1;
+}
+
 void TableColumns::Finish(int64_t rows, int64_t memory_limit, GrowingArray<float>& floats) {
   if (!learning_) return;
   SetMeans(rows, floats.data());
+  if (HasWords()) SetDeviations(rows, floats.data());
   std::vector<std::vector<int32_t>> ranks(columns_.size());
   bool expands = false;
   for (size_t i = 0; i < columns_.size(); ++i) {
@@ -209,8 +239,10 @@ void TableColumns::Finish(int64_t rows, int64_t memory_limit, GrowingArray<float
     if (column.kind == Kind::kText) {
       SortCategories(column.encoding.categories, ranks[i]);
       for (auto& [name, id] : column.ids) id = ranks[i][static_cast<size_t>(id)];
+      column.encoding.by_id = by_id_;
     }
-    expands = expands || column.kind == Kind::kText || column.missing > 0;
+    if (column.HasWords()) column.words->Close(column.encoding);
+    expands = expands || column.kind != Kind::kNumber || column.missing > 0;
   }
   learning_ = false;
   Place();
@@ -231,8 +263,12 @@ void TableColumns::Expand(const float* raw, float* row) const {
     const Column& column = columns_[i];
     float* const to = row + column.feature;
     const bool missing = std::isnan(raw[i]);
+    if (column.HasWords()) continue;
     if (column.kind == Kind::kText) {
-      if (!missing) to[static_cast<int64_t>(raw[i])] = 1;
+      if (column.encoding.by_id)
+        *to = missing ? 0 : raw[i] + 1;
+      else if (!missing)
+        to[static_cast<int64_t>(raw[i])] = 1;
       continue;
     }
     to[0] = missing ? Fill(column) : raw[i];
@@ -240,9 +276,37 @@ void TableColumns::Expand(const float* raw, float* row) const {
   }
 }
 
+void TableColumns::Join(MemoryData& data) {
+  if (!HasWords()) return;
+  for (int64_t r = 0; r < data.size; ++r) {
+    int64_t first = 0;  // feature of the column
+    for (const Column& column : columns_) {
+      const ColumnEncoding& encoding = column.encoding;
+      if (column.HasWords()) {
+        column.words->Append(r, first, data.sparse);
+        first += encoding.Features();
+        continue;
+      }
+      const float* const from = data.floats.data() + r * features_ + column.feature;
+      for (int64_t i = 0; i < encoding.Features(); ++i, ++first) {
+        const bool number = i == 0 && column.kind == Kind::kNumber;
+        const double value = number ? (from[i] - encoding.fill) / encoding.deviation : from[i];
+        if (value == 0) continue;
+        data.sparse.ids.push_back(static_cast<int32_t>(first));
+        data.sparse.values.push_back(static_cast<float>(value));
+      }
+    }
+    data.sparse.EndRow();
+  }
+  data.floats = GrowingArray<float>();
+  for (const Column& column : columns_)
+    if (column.HasWords()) column.words->Clear();
+}
+
 int64_t TableColumns::MissingNumbers() const {
   int64_t missing = 0;
-  for (const Column& column : columns_) missing += column.kind == Kind::kText ? 0 : column.missing;
+  for (const Column& column : columns_)
+    missing += column.kind == Kind::kNumber ? column.missing : 0;
   return missing;
 }
 

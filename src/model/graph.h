@@ -19,6 +19,9 @@ struct ModelTask {
   /// Sets of labels (sigmoid or 1/|labels| softmax) instead of one class.
   bool multi_label = false;
   bool regression = false;  ///< Numbers instead of a class.
+  /// By feature: of how many categories it is the number, from 1 (0: unknown); 0: it is a number.
+  /// Empty: all are numbers.
+  std::vector<int64_t> categories = {};
 
   /// What the data has for each example: "classes", "labels" or "targets".
   const char* Kind() const { return regression ? "targets" : multi_label ? "labels" : "classes"; }

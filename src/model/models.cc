@@ -2,6 +2,7 @@
 // table; and the graph for a job's [model].
 #include <algorithm>
 
+#include "base/json.h"
 #include "base/own_entries.h"
 #include "base/registry.h"
 #include "model/add_layer.h"
@@ -92,6 +93,7 @@ void CheckHashed(const Value& options, const List& list) {
 /// The section without what says where weights come from.
 Value WithoutStartKeys(Value section) {
   section.Erase("start");
+  section.Erase("keep_classes");
   if (!section.Find("file")) section.Erase("replace_head");
   return section;
 }
@@ -146,6 +148,19 @@ OwnEntries<LayerEntry>& AllLayers() {
   return entries;
 }
 
+/// Completes the layer that looks up vectors of the data's categories, or begins with one.
+void EmbedCategories(const ModelTask& task, List& layers) {
+  if (task.categories.empty()) return;
+  const auto is_embedding = [](const Value& layer) {
+    const Value* type = layer.Find("type");
+    return type && *type == Value("embedding");
+  };
+  if (std::ranges::none_of(layers, is_embedding))
+    layers.insert(layers.begin(), Table{{"type", "embedding"}});
+  Value& layer = *std::ranges::find_if(layers, is_embedding);
+  if (!layer.Find("categories")) layer.Set("categories", ListOf(task.categories));
+}
+
 }  // namespace
 
 const std::vector<LayerEntry>& layers() { return AllLayers().all(); }
@@ -177,6 +192,7 @@ List ModelLayers(const Value& model_section, const ModelTask& task) {
   const Value own = WithoutLoss(WithoutConvolutionKeys(model_section));
   List layers = LayersOf(WithoutStartKeys(own), task);
   if (!model_section.Find("layer")) AppendLoss(model_section, layers);
+  EmbedCategories(task, layers);
   FitHead(model_section, task, layers);
   if (const Value* lsh = model_section.Find("lsh")) CheckHashed(*lsh, layers);
   SetConvolutionKeys(model_section, layers);

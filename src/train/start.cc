@@ -3,6 +3,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <utility>
@@ -35,6 +36,12 @@ class Source {
   virtual bool Has(const std::string& name) const = 0;
   /// Copies a parameter that it has. Throws UserError if that has another shape.
   virtual void Copy(const Slice& slice, void* to) const = 0;
+  /// Copies the part of an output layer's parameter that is of classes with the same names in
+  /// `data`; returns how many there are.
+  virtual int64_t CopyClasses(const Slice& /*slice*/, const DataInfo& /*data*/,
+                              void* /*to*/) const {
+    return 0;
+  }
 };
 
 void RequireShape(bool same, const std::string& path, const Slice& slice, const std::string& has) {
@@ -76,6 +83,25 @@ class CheckpointSource : public Source {
     checkpoint_.model().CopyTo({slice.name, slice.type, slice.shape, to});
   }
 
+  int64_t CopyClasses(const Slice& slice, const DataInfo& data, void* to) const override {
+    const std::vector<std::string>& own = checkpoint_.header().data.label_names;
+    if (!Has(slice.name)) return 0;
+    const Shape& shape = by_name_.at(slice.name)->shape;
+    if (shape[0] != std::ssize(own) || shape.Count() / shape[0] != slice.RowWidth()) return 0;
+    const int64_t bytes = slice.RowWidth() * SizeOf(slice.type);
+    std::vector<char> rows(static_cast<size_t>(shape[0] * bytes));
+    checkpoint_.model().CopyTo({slice.name, slice.type, shape, rows.data()});
+    int64_t kept = 0;
+    for (size_t c = 0; c < data.label_names.size(); ++c) {
+      const auto found = std::ranges::find(own, data.label_names[c]);
+      if (found == own.end()) continue;
+      std::copy_n(rows.data() + (found - own.begin()) * bytes, bytes,
+                  static_cast<char*>(to) + static_cast<int64_t>(c) * bytes);
+      ++kept;
+    }
+    return kept;
+  }
+
  private:
   void RequireSameFeatures(const DataInfo& own, const DataInfo& data) const {
     Require(own.columns.empty() || data.columns.empty() || own.columns == data.columns,
@@ -84,11 +110,15 @@ class CheckpointSource : public Source {
             path_);
     if (own.encodings.size() != data.encodings.size()) return;  // the shapes tell
     for (size_t i = 0; i < own.encodings.size(); ++i)
-      Require(own.encodings[i].categories == data.encodings[i].categories &&
-                  own.encodings[i].indicator == data.encodings[i].indicator,
+      Require(HasSameFeatures(own.encodings[i], data.encodings[i]),
               "model.start: {} was trained on other categories or missing numbers of {} than those "
               "of the data",
               path_, own.columns.empty() ? fmt::format("column {}", i + 1) : own.columns[i]);
+  }
+
+  static bool HasSameFeatures(const ColumnEncoding& a, const ColumnEncoding& b) {
+    return a.categories == b.categories && a.indicator == b.indicator && a.by_id == b.by_id &&
+           a.words == b.words && a.hashes == b.hashes;
   }
 
   /// The first of them.
@@ -153,9 +183,9 @@ Value WithModelOfStart(Value model) {
     model.Erase("start");
     return model;
   }
-  const Checkpoint checkpoint = Checkpoint::Open(CheckpointFolder(path));
+  const CheckpointHeader start = ReadHeader(CheckpointFolder(path));
   const bool other_loss = model.Find("loss") || model.Find("replace_head");
-  for (const auto& [key, value] : *checkpoint.header().job.Find("model")->AsTable())
+  for (const auto& [key, value] : *start.job.Find("model")->AsTable())
     if (!model.Find(key) && !(other_loss && key.starts_with("loss"))) model.Set(key, value);
   return model;
 }
@@ -174,13 +204,13 @@ void LeaveRaw(Value& data) {
 Value WithNormalizationOfStart(const Value& model, Value data) {
   const Value *file = model.Find("file"), *anew = model.Find("initialize");
   const Value* normalize = data.Find("normalize");
-  if ((!file && !model.Find("start")) || (anew && *anew == Value(true)) || data.Find("mean") ||
-      data.Find("deviation") || (normalize && *normalize != Value("auto")))
-    return data;
+  const bool says = data.Find("mean") || data.Find("deviation") || data.Find("start") ||
+                    (normalize && *normalize != Value("auto"));
+  if (says || (!file && !model.Find("start")) || (anew && *anew == Value(true))) return data;
   const std::string path = file ? *file->AsString() : PathOf(model);
   if (IsOnnx(path)) {
     try {
-      const auto facts = ReadOnnx(path).metadata;
+      const auto facts = ReadOnnxMetadata(path);
       for (const auto& [fact, key] :
            {std::pair("input_mean", "mean"), {"input_deviation", "deviation"}})
         if (const auto found = facts.find(fact); found != facts.end())
@@ -190,10 +220,13 @@ Value WithNormalizationOfStart(const Value& model, Value data) {
     }
     return data;
   }
-  const Checkpoint checkpoint = Checkpoint::Open(CheckpointFolder(path));
-  const DataInfo& own = checkpoint.header().data;
-  if (!own.encodings.empty() || !own.normalization.rescaling.origin.empty())
-    return data;  // a table's features depend on its data, and f32 keys hold less than a rescaling
+  const DataInfo own = ReadHeader(CheckpointFolder(path)).data;
+  if (!own.encodings.empty()) {
+    data.Set("start", InfoAsValue(own));
+    return data;
+  }
+  if (!own.normalization.rescaling.origin.empty())
+    return data;  // f32 keys hold less than a rescaling
   if (!own.normalization.mean.empty()) data.Set("mean", ListOf(own.normalization.mean));
   if (!own.normalization.deviation.empty())
     data.Set("deviation", ListOf(own.normalization.deviation));
@@ -208,10 +241,16 @@ std::string CopyStart(const StartRequest& request) {
   const std::unique_ptr<Source> source = Open(path);
   source->CheckData(request.data, replaces);
   const std::vector<std::string> outputs = OutputLayerNames(request.layers);
+  const Value* keep = request.model.Find("keep_classes");
+  const bool keeps = keep && *keep == Value(true);
   size_t taken = 0;
+  int64_t kept = 0;  // classes
   std::vector<std::string> anew;
   for (const Slice& slice : request.layout.slices()) {
-    if ((replaces && IsOf(slice.name, outputs)) || !source->Has(slice.name)) {
+    const bool is_output = replaces && IsOf(slice.name, outputs);
+    if (is_output && keeps)
+      kept = source->CopyClasses(slice, request.data, request.values + slice.offset);
+    if (is_output || !source->Has(slice.name)) {
       anew.push_back(slice.name);
       continue;
     }
@@ -220,7 +259,8 @@ std::string CopyStart(const StartRequest& request) {
   }
   Require(taken > 0, "model.start: no parameter of {} has the name of one of this model ({}, ...)",
           path, request.layout.slices()[0].name);
-  return Sentence(path, taken, anew);
+  if (!keeps) return Sentence(path, taken, anew);
+  return fmt::format("{}, but for {} classes of the same name", Sentence(path, taken, anew), kept);
 }
 
 }  // namespace yoke

@@ -14,9 +14,9 @@ namespace yoke {
 /// that names an ONNX file so, with it as its `file`. Throws UserError.
 Value WithModelOfStart(Value model_section);
 
-/// The mean and deviation of the input by which the weights that `model_section` names were trained
-/// become those of [data], unless it says how to normalize. Of ONNX files: of those that yoke
-/// wrote.
+/// How the weights that `model_section` names were given their input becomes [data]'s: mean and
+/// deviation, unless it says how to normalize, and of a table the columns, categories and
+/// statistics (data.start). Of ONNX files: of those that yoke wrote.
 Value WithNormalizationOfStart(const Value& model_section, Value data_section);
 
 /// The model that takes the weights.

@@ -1,6 +1,6 @@
 """A small archive that unpacks to 2 GB takes the memory of what is read from it.
 
-guards: src/data/archive src/data/source src/data/gzip src/data/image_files (25 s)"""
+guards: src/data/archive src/data/source src/data/gzip src/data/folder_files (25 s)"""
 import io
 import os
 import struct

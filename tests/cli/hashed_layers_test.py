@@ -63,6 +63,11 @@ class HashedLayersTest(ProgramTest):
             self.assertEqual(counts["random"], 0)
             self.assertGreater(counts["labels"], 1)
 
+    def test_softmax_unless_told(self):
+        self.write("hashed.toml", JOB.replace('loss = "softmax"\n', "") % "")
+        for words, loss in (((), "softmax"), (("--set", "model.loss=sigmoid"), "sigmoid"), (("--set", "model.output=dense", "--set", "model.lsh="), "sigmoid")):
+            self.assertIn(loss + "_cross_entropy1", self.good("info", "hashed.toml", *words).out)
+
     def losses(self, options, threads):
         """The test loss by epoch."""
         shutil.rmtree(self.path("run"), ignore_errors=True)

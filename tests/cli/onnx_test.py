@@ -49,6 +49,22 @@ class OnnxTest(ProgramTest):
         anew = self.good("train", "file.toml", "--set", "model.initialize=true", "--run", "a", "--json").events()[-1]
         self.assertGreater(anew["test"]["loss"], loss + 0.1)
 
+    def test_a_complete_file_takes_values_and_gives_predictions(self):
+        rows = [(i % 7 + 1000, i % 5 * 1e-3) for i in range(200)]
+        for label, y in (("class", lambda a, b: "yes" if a + 1e3 * b > 1005 else "no"), ("price", lambda a, b: 50 * a + 0.25)):
+            self.write("t.csv", f"a,b,{label}\n" + "".join(f"{a},{b},{y(a, b)}\n" for a, b in rows))
+            self.write("t.toml", '[data]\nformat = "csv"\ntrain = "t.csv"\n[model]\nname = "linear"\n[train]\nepochs = 3\nlearning_rate = 0.05\n')
+            self.good("train", "t.toml", "--run", label, "--quiet")
+            self.good("export", label, "c.onnx", "--complete")
+            found = runtime_scores(self.path("c.onnx"), np.array(rows, np.float32))
+            self.write("new.csv", "a,b\n" + "".join(f"{a},{b}\n" for a, b in rows))
+            events = self.good("predict", label, "new.csv", "--top", "2", "--json").events() if label == "class" else self.good("predict", label, "new.csv", "--json").events()
+            own = [dict(zip(e["labels"], e["scores"]))["yes"] for e in events] if label == "class" else [e["values"][0] for e in events]
+            self.assertLess(np.abs(found[:, -1] - own).max() / np.abs(own).max(), 1e-3)
+        result = self.yoke("info", "c.onnx")
+        self.assertEqual(result.code, 2)
+        self.assertIn("c.onnx computes normalization and probabilities in its graph", result.error)
+
     def test_a_checkpoint_needs_no_file(self):
         loss = self.exported()
         self.good("train", "file.toml", "--run", "f", "--quiet")

@@ -1,5 +1,7 @@
 """model.start and `yoke train JOB --from`: training starts from the weights of a checkpoint or an ONNX file."""
+import json
 import os
+import struct
 import unittest
 
 from program import TINY, ProgramTest
@@ -60,6 +62,30 @@ class StartTest(ProgramTest):
                 self.assertIn(said, result.error)
                 self.assertFalse(os.path.exists(self.path("refused")))
                 self.good("train", "new.toml", "--set", "model.replace_head=true", "--quiet")
+
+    def weights(self, run, name):
+        with open(self.path(run + "/last/model.safetensors"), "rb") as file:
+            header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+            start, end = header[name]["data_offsets"]
+            content = file.read()[start:end]
+        rows = header[name]["shape"][0]
+        return [content[i * len(content) // rows:(i + 1) * len(content) // rows] for i in range(rows)]
+
+    def test_classes_of_the_same_name_keep_their_outputs(self):
+        self.table("two.csv", ["cat", "dog"])
+        self.write("two.toml", CSV % ("two.csv", 'name = "mlp"\nwidths = [4]', "0.1"))
+        self.good("train", "two.toml", "--run", "two", "--quiet")
+        self.table("new.csv", ["ape", "cow", "dog"])
+        self.write("new.toml", CSV % ("new.csv", 'start = "two"\nreplace_head = true\nkeep_classes = true', STILL))
+        events = self.good("train", "new.toml", "--run", "new", "--json").events()
+        self.assertTrue(any("but for 1 classes of the same name" in event.get("message", "") for event in events))
+        for name in ("linear2.weight", "linear2.bias"):
+            old, new = self.weights("two", name), self.weights("new", name)
+            self.assertEqual(new[2], old[1])
+            self.assertNotIn(new[0], old if name == "linear2.weight" else [])
+        result = self.yoke("train", "two.toml", "--set", "model.keep_classes=true")
+        self.assertEqual(result.code, 2)
+        self.assertIn("model.keep_classes: needs model.start", result.error)
 
     def test_the_body_may_be_frozen(self):
         job = ("train", "tiny.toml", "--from", "r", "--set", "model.replace_head=true", "--set", "train.groups=[{parameters='linear2.*', rate=2}]")

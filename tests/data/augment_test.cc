@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "data/memory_reader.h"
+#include "data/pixel_changes.h"
 #include "kernels/normalize.h"
 #include "tensor/batch_arrays.h"
 #include "tensor/emulated.h"
@@ -161,7 +162,61 @@ TEST(Augment, OnADeviceOfItsOwnAsHere) {
   EXPECT_EQ(ReadOn(*device, *Images(8), examples), Read(*Images(8), examples));
 }
 
+TEST(Augment, ChangesOfPixelsAlikeOnADeviceAndByAnyOrder) {
+  const auto device = NewEmulatedDevice(0, {});
+  const std::shared_ptr<const Reader> images = Images(8, {.scale = 1.0 / 255});
+  for (const Table& table : {Table{{"flip_vertical", true}}, Table{{"rotation", 30.0}},
+                             Table{{"brightness", 0.5}}, Table{{"contrast", 0.5}, {"flip", true}},
+                             Table{{"saturation", 1.0}, {"crop", 1}}, Table{{"cutout", 3}}}) {
+    const auto reader = Augment(images, table);
+    const auto all = Read(*reader, {0, 1, 2, 3, 4, 5, 6, 7});
+    EXPECT_NE(all, Read(*images, {0, 1, 2, 3, 4, 5, 6, 7}));
+    EXPECT_EQ(Slice(Read(*reader, {6, 3}), 1), Slice(all, 3));
+    EXPECT_EQ(ReadOn(*device, *reader, {5, 0, 3, 1}), Read(*reader, {5, 0, 3, 1}));
+  }
+}
+
+TEST(Augment, MixesImagesAndDrawsTheirClasses) {
+  DataInfo info{.input = {1, 1, 2}, .outputs = 2, .label_names = {"0", "1"}};
+  MemoryData data;
+  for (int i = 0; i < 2000; ++i, ++data.size) {
+    data.classes.push_back(i % 2);
+    for (int p = 0; p < 2; ++p) data.bytes.push_back(static_cast<uint8_t>(i % 2 ? 200 : 0));
+  }
+  const auto reader =
+      Augment(std::make_unique<MemoryReader>(info, std::move(data)), Table{{"mixup", 1.0}});
+  std::vector<int64_t> examples(2000);
+  for (int64_t i = 0; i < 2000; ++i) examples[i] = i;
+  Batch batch;
+  reader->Read({.examples = examples, .seed = 1}, batch);
+  int between = 0, ones = 0;
+  double brightness = 0;
+  for (int64_t i = 0; i < 2000; ++i) {
+    const float value = batch.dense.As<float>()[2 * i];
+    if (value <= 0 || value >= 200) continue;
+    ++between, ones += batch.classes[i], brightness += value / 200;
+  }
+  EXPECT_NEAR(between, 1000, 100);    // the other half met their own class
+  EXPECT_NEAR(ones, brightness, 60);  // a class is as probable as its part
+}
+
+TEST(PixelChanges, TurnAndCutByHand) {
+  std::vector<uint8_t> bytes = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  const Shape shape = {1, 3, 3};
+  Rotate({bytes, shape}, 90);
+  EXPECT_EQ(bytes, (std::vector<uint8_t>{3, 6, 9, 2, 5, 8, 1, 4, 7}));
+  FlipVertically({bytes, shape});
+  EXPECT_EQ(bytes, (std::vector<uint8_t>{1, 4, 7, 2, 5, 8, 3, 6, 9}));
+  CutOut({bytes, shape}, 2, 0, 2);
+  EXPECT_EQ(bytes, (std::vector<uint8_t>{1, 5, 5, 2, 5, 8, 3, 6, 9}));
+  ChangeColours({bytes, shape}, {.brightness = 2});
+  EXPECT_EQ(bytes, (std::vector<uint8_t>{2, 10, 10, 4, 10, 16, 6, 12, 18}));
+  ChangeColours({bytes, shape}, {.contrast = 0});
+  EXPECT_EQ(bytes, std::vector<uint8_t>(9, 10));
+}
+
 TEST(Augment, RefusesWhatItDoesNotKnow) {
+  EXPECT_THROW(Augment(Images(1), Table{{"rotation", 181.0}}), UserError);
   EXPECT_THROW(Augment(Images(1), Table{{"resized_crop", 0.0}}), UserError);
   EXPECT_THROW(Augment(Images(1), Table{{"resized_crop", 0.5}, {"crop", 2}}), UserError);
   EXPECT_THROW(Augment(Images(1), Table{{"flipp", true}}), UserError);

@@ -23,15 +23,18 @@ class CsvLoader {
         choice_(options),
         labels_(files.like, options.String("task"), files.labels_optional,
                 OneCharacter(options, "label_delimiter")),
-        features_(files.like, files.rescaling),
+        features_(KnownFeatures(files), files.rescaling),
         cells_(OneCharacter(options, "delimiter")),
         delimiter_(OneCharacter(options, "delimiter")),
         header_(options.String("header")) {
     Require(choice_.Labels() > 0, "{}: expected a column", options.Where("label"));
     Require(!options.Has("weight") || options.Columns("weight").size() == 1,
             "{}: expected one column", options.Where("weight"));
+    Require(!options.Has("text") || options.String("category_encoding") == "one_hot",
+            "{}: free text makes features sparse, of which categories are one_hot",
+            options.Where("category_encoding"));
+    if (const DataInfo* known = KnownFeatures(files)) feature_names_ = known->columns;
     if (!files.like) return;
-    feature_names_ = files.like->columns;
     label_names_ = LabelNames(*files.like);
     labels_.SetColumns(std::ssize(label_names_));
   }
@@ -42,14 +45,20 @@ class CsvLoader {
     for (const std::string& path : files_.train) ReadFile(path, loaded.train);
     training_ = false;
     if (!files_.train.empty()) FinishTraining(loaded.train);
+    features_.Join(loaded.train);
     for (const std::string& path : files_.test) ReadFile(path, loaded.test);
+    features_.Join(loaded.test);
     loaded.info = Info();
-    loaded.table = true;
+    loaded.table = !loaded.info.sparse;
     loaded.notes = std::move(notes_);
     return loaded;
   }
 
  private:
+  static const DataInfo* KnownFeatures(const ReadFiles& files) {
+    return files.like ? files.like : files.features;
+  }
+
   static char OneCharacter(const Options& options, const char* key) {
     const std::string& text = options.String(key);
     Require(text.size() == 1 && text != "\"" && text != "\n", "{}: expected one character, got {}",
@@ -93,6 +102,7 @@ class CsvLoader {
     info.normalization = RescaledOnly(files_.rescaling);
     if (files_.like) return info;
     info.input = {features_.features()};
+    info.sparse = features_.HasWords();
     info.columns = feature_names_;
     info.encodings = features_.Encodings();
     info.label_column = label_names_[0];
@@ -137,6 +147,7 @@ class CsvLoader {
       SetByName(lines, cells);
     else
       SetByPlace(lines);
+    if (label_names_.empty()) StartLabels(lines);
     label_places_.clear();
     for (const int64_t label : match_.labels) label_places_.push_back(NameOf(label));
     return has_header_;
@@ -157,6 +168,7 @@ class CsvLoader {
     if (!match_.missing.empty())
       lines.Fail("no column is named {}; expected the columns of the training data in any order",
                  ListOfNames(match_.missing));
+    if (label_names_.empty()) TakeLabels(lines);
     for (size_t k = 0; k < label_names_.size() && !files_.labels_optional; ++k)
       if (match_.labels[k] < 0)
         lines.Fail("no column is named '{}', as the {} is in the training data",
@@ -192,8 +204,9 @@ class CsvLoader {
 
   // Feature columns of the first file; those of texts may become more features.
   int64_t Expected(int64_t features) const {
-    return options_.Has("features") && !options_.Has("categories") ? options_.Int("features")
-                                                                   : features;
+    return options_.Has("features") && !options_.Has("categories") && !options_.Has("text")
+               ? options_.Int("features")
+               : features;
   }
 
   // Whether the file lacks the labels, as predict's may.
@@ -205,21 +218,44 @@ class CsvLoader {
     return match;
   }
 
-  // The first file's names are those of the features and the labels.
+  // The first file's names are those of the features.
   void StartColumns(const LineReader& lines, int64_t features) {
-    std::vector<int64_t> texts;
-    for (const int64_t place : choice_.Places(lines, "categories", names_, columns_)) {
-      texts.push_back(match_.feature[static_cast<size_t>(place)]);
-      if (texts.back() < 0) lines.Fail("data.categories: column {} is no feature", place);
-    }
-    features_.Start(features, texts);
-    labels_.SetColumns(choice_.Labels());
-    label_names_.assign(match_.labels.size(), "");
+    features_.Start(features, {.texts = FeaturesOf(lines, "categories"),
+                               .words = FeaturesOf(lines, "text"),
+                               .word_features = WordFeaturesOf(options_),
+                               .by_id = options_.String("category_encoding") == "embedding"});
     if (!has_header_) return;
     for (int64_t i = 0; i < columns_; ++i)
       if (match_.feature[static_cast<size_t>(i)] >= 0) feature_names_.push_back(NameAt(lines, i));
-    for (size_t k = 0; k < match_.labels.size(); ++k)
+  }
+
+  void StartLabels(const LineReader& lines) {
+    labels_.SetColumns(choice_.Labels());
+    label_names_.assign(match_.labels.size(), "");
+    for (size_t k = 0; has_header_ && k < match_.labels.size(); ++k)
       label_names_[k] = NameAt(lines, match_.labels[k]);
+  }
+
+  // Of a file whose features are those of another one, which may have other labels.
+  void TakeLabels(const LineReader& lines) {
+    match_.labels = choice_.Places(lines, "label", names_, columns_);
+    for (const int64_t label : match_.labels) {
+      const std::string& name = names_[static_cast<size_t>(label)];
+      if (match_.feature[static_cast<size_t>(label)] >= 0)
+        lines.Fail("column '{}' is the label, and one that the model to start from learned from",
+                   OneLine(name));
+      std::erase(match_.left_out, name);
+    }
+  }
+
+  // The features that a key names.
+  std::vector<int64_t> FeaturesOf(const LineReader& lines, const char* key) const {
+    std::vector<int64_t> features;
+    for (const int64_t place : choice_.Places(lines, key, names_, columns_)) {
+      features.push_back(match_.feature[static_cast<size_t>(place)]);
+      if (features.back() < 0) lines.Fail("data.{}: column {} is no feature", key, place);
+    }
+    return features;
   }
 
   const std::string& NameAt(const LineReader& lines, int64_t column) const {
@@ -387,12 +423,34 @@ std::vector<OptionSpec> CsvOptions() {
            .choices = {"auto", "yes", "no"}}};
 }
 
+// What texts become.
+std::vector<OptionSpec> TextOptions() {
+  std::vector<OptionSpec> options = {
+      {.name = "category_encoding",
+       .fallback = "one_hot",
+       .help = "What categories become: one_hot, a feature of 0 and 1 each; embedding, a vector "
+               "that is learned, which the model's first layer looks up.",
+       .choices = {"one_hot", "embedding"}},
+      {.name = "text",
+       .type = OptionType::kColumns,
+       .help = "Columns of free text, whose words become sparse features."}};
+  options.insert(options.end(), WordOptions().begin(), WordOptions().end());
+  return options;
+}
+
+std::vector<OptionSpec> AllOptions() {
+  std::vector<OptionSpec> options = CsvOptions();
+  const std::vector<OptionSpec> more = TextOptions();
+  options.insert(options.end(), more.begin(), more.end());
+  return options;
+}
+
 }  // namespace
 
 FormatEntry csv_format() {
   return {.name = "csv",
           .summary = "CSV: numbers, categories, and a class or targets, in columns; dense",
-          .options = CsvOptions(),
+          .options = AllOptions(),
           .load = LoadCsv};
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <numeric>
 #include <optional>
@@ -11,10 +10,9 @@
 #include "base/check.h"
 #include "base/resources.h"
 #include "base/thread.h"
-#include "base/utf8.h"
 #include "data/classes.h"
+#include "data/folder_files.h"
 #include "data/image.h"
-#include "data/image_files.h"
 #include "data/memory_reader.h"
 
 namespace yoke {
@@ -46,7 +44,7 @@ CommonSize FindCommonSize(const Options& options, const DataInfo* like) {
   return {channels, ImageSize{sides[0], sides[1]}, true};
 }
 
-Image Decode(const ImageFile& file, const CommonSize& target) {
+Image Decode(const FolderFile& file, const CommonSize& target) {
   const DecodeRequest request = {.channels = target.channels,
                                  .at_least = target.stretch ? *target.size : ImageSize{}};
   Image image = DecodeImage(file.bytes, file.name, request);
@@ -70,42 +68,6 @@ void Reorder(uint8_t* blocks, size_t size, std::vector<int64_t> order) {
   }
 }
 
-// A set of examples, by the name of a folder above those of the classes.
-enum class ImageSet : uint8_t { kTrain, kValidation, kTest };
-
-std::optional<ImageSet> SetNamed(std::string_view folder) {
-  if (folder == "train" || folder == "training") return ImageSet::kTrain;
-  if (folder == "val" || folder == "valid" || folder == "validation") return ImageSet::kValidation;
-  if (folder == "test" || folder == "testing") return ImageSet::kTest;
-  return std::nullopt;
-}
-
-// Of "photos/val/cat/1.jpg": the first folder above the class's that names a set.
-std::optional<ImageSet> SetOf(std::string_view path) {
-  const size_t file = path.rfind('/');
-  const size_t folder = file == path.npos ? path.npos : path.substr(0, file).rfind('/');
-  if (folder == path.npos) return std::nullopt;
-  for (size_t begin = 0; begin < folder;) {
-    const size_t end = std::min(path.find('/', begin), folder);
-    if (const auto set = SetNamed(path.substr(begin, end - begin))) return set;
-    begin = end + 1;
-  }
-  return std::nullopt;
-}
-
-// The set of each image; empty unless the folders of at least two sets hold images.
-std::vector<ImageSet> SetsOfImages(const std::vector<std::string>& paths) {
-  std::vector<ImageSet> sets;
-  std::array<bool, 3> holds = {};
-  for (const std::string& path : paths) {
-    const auto set = SetOf(path);
-    if (set) holds[static_cast<size_t>(*set)] = true;
-    sets.push_back(set.value_or(ImageSet::kTrain));
-  }
-  if (!holds[0] || std::ranges::count(holds, true) < 2) sets.clear();
-  return sets;
-}
-
 // Copies example i of one set to another.
 void CopyExample(const MemoryData& from, int64_t i, MemoryData& to) {
   const int64_t bytes = from.bytes.size() / from.size;
@@ -125,9 +87,9 @@ class Loader {
     all_paths_.clear();
     for (const std::string& path : paths) ReadPath(path, loaded.train);
     classes_.Close(loaded.train.classes);
-    const std::vector<ImageSet> sets = SetsOfImages(all_paths_);
-    if (sets.empty()) return;
-    Divide(sets, loaded);
+    const std::vector<FolderSplit> splits = SplitsOf(all_paths_);
+    if (splits.empty()) return;
+    Divide(splits, loaded);
     const auto count = [](int64_t images, const char* set) {
       return images > 0 ? fmt::format(", {} {}", images, set) : "";
     };
@@ -141,11 +103,11 @@ class Loader {
   void ReadTest(const std::vector<std::string>& paths, MemoryData& data) {
     all_paths_.clear();
     for (const std::string& path : paths) ReadPath(path, data);
-    const std::vector<ImageSet> sets = SetsOfImages(all_paths_);
-    if (std::ranges::count(sets, ImageSet::kTest) == 0 || files_->labels_optional) return;
+    const std::vector<FolderSplit> splits = SplitsOf(all_paths_);
+    if (std::ranges::count(splits, FolderSplit::kTest) == 0 || files_->labels_optional) return;
     LoadedData divided(files_->memory_limit);
     divided.train = std::move(data);
-    Divide(sets, divided);
+    Divide(splits, divided);
     data = std::move(divided.test);
   }
 
@@ -160,16 +122,16 @@ class Loader {
   }
 
  private:
-  // Moves the examples of other sets out of `loaded.train`.
-  void Divide(const std::vector<ImageSet>& sets, LoadedData& loaded) const {
+  // Moves the examples of other splits out of `loaded.train`.
+  void Divide(const std::vector<FolderSplit>& splits, LoadedData& loaded) const {
     MemoryData all = std::move(loaded.train);
     loaded.train = MemoryData(files_->memory_limit);
     for (int64_t i = 0; i < all.size; ++i) {
-      const ImageSet set = sets[static_cast<size_t>(i)];
+      const FolderSplit set = splits[static_cast<size_t>(i)];
       CopyExample(all, i,
-                  set == ImageSet::kTrain        ? loaded.train
-                  : set == ImageSet::kValidation ? loaded.validation
-                                                 : loaded.test);
+                  set == FolderSplit::kTrain        ? loaded.train
+                  : set == FolderSplit::kValidation ? loaded.validation
+                                                    : loaded.test);
     }
   }
 
@@ -187,11 +149,13 @@ class Loader {
   void ReadPath(const std::string& path, MemoryData& data) {
     const int64_t first = data.size;
     paths_.clear();
-    const PassedOver passed_over = ForEachImageFile(path, files_->open, [&](ImageFile file) {
-      waiting_bytes_ += file.bytes.size();
-      waiting_.push_back(std::move(file));
-      if (waiting_.size() >= kFilesAtOnce || waiting_bytes_ >= kBytesAtOnce) DecodeWaiting(data);
-    });
+    const PassedOver passed_over =
+        ForEachFile(path, files_->open, FileKind::kImages, [&](FolderFile file) {
+          waiting_bytes_ += file.bytes.size();
+          waiting_.push_back(std::move(file));
+          if (waiting_.size() >= kFilesAtOnce || waiting_bytes_ >= kBytesAtOnce)
+            DecodeWaiting(data);
+        });
     DecodeWaiting(data);
     const std::vector<std::string> sentences = passed_over.Sentences();
     Require(data.size > first, "{}: holds no JPEG or PNG image{}{}", path,
@@ -214,7 +178,7 @@ class Loader {
     waiting_bytes_ = 0;
   }
 
-  void Add(const ImageFile& file, const Image& image, MemoryData& data) {
+  void Add(const FolderFile& file, const Image& image, MemoryData& data) {
     if (!target_.size) target_.size = image.size;
     Require(image.size == *target_.size,
             "{}: the image is {}x{}, others are {}x{}; expected data.size = [height, width] to "
@@ -225,23 +189,11 @@ class Loader {
     uint8_t* planes = data.bytes.Extend(pixels * image.channels);
     for (int c = 0; c < image.channels; ++c)
       for (int64_t p = 0; p < pixels; ++p) *planes++ = image.pixels[p * image.channels + c];
-    data.classes.push_back(ClassOf(file));
-    if (files_->like) data.files.push_back(file.name);  // predict and eval name them
+    data.classes.push_back(ClassOf(file, classes_, files_->labels_optional));
+    labelled_ = labelled_ && data.classes[data.size] >= 0;
+    data.files.push_back(file.name);
     paths_.push_back(file.path);
     ++data.size;
-  }
-
-  int32_t ClassOf(const ImageFile& file) {
-    Require(IsUtf8(file.folder_name), "{}: the class name '{}' is not UTF-8; rename the folder",
-            file.name, file.folder_name);
-    const int32_t index = file.folder_name.empty() ? -1 : classes_.Index(file.folder_name);
-    if (index < 0 && files_->labels_optional) labelled_ = false;
-    Require(index >= 0 || files_->labels_optional, "{}: the image lies {}", file.name,
-            file.folder_name.empty()
-                ? "in no folder that names its class; expected CLASS/IMAGE"
-                : fmt::format("in folder '{}'; expected one of the training classes {}",
-                              file.folder_name, classes_.Known()));
-    return index;
   }
 
   // The order in an archive is arbitrary.
@@ -264,7 +216,7 @@ class Loader {
   CommonSize target_;
   ClassLabels classes_;
   bool labelled_ = true;
-  std::vector<ImageFile> waiting_;  // read, not yet decoded
+  std::vector<FolderFile> waiting_;  // read, not yet decoded
   size_t waiting_bytes_ = 0;
   std::vector<std::string> notes_;
   std::vector<std::string> paths_;      // paths of the current path's images, in the order added

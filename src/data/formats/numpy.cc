@@ -23,10 +23,11 @@ class NumpyLoader {
       : files_(files),
         classes_(files.like && !files.like->regression ? files.like : nullptr),
         task_(options.String("task")),
-        regression_(files.like && files.like->regression) {
+        regression_(files.like && files.like->regression),
+        multi_label_(files.like && files.like->multi_label) {
     if (!files.like) return;
     shape_ = files.like->input;
-    width_ = regression_ ? files.like->outputs : 1;
+    width_ = regression_ || multi_label_ ? files.like->outputs : 1;
     if (files.like->normalization.scale != 1) is_bytes_ = true;
   }
 
@@ -42,8 +43,10 @@ class NumpyLoader {
     loaded.info = files_.like ? *files_.like : DataInfo{};
     loaded.info.input = shape_;
     loaded.info.regression = regression_;
-    loaded.info.outputs = regression_ ? width_ : classes;
-    loaded.info.label_names = regression_ ? std::vector<std::string>() : classes_.names();
+    loaded.info.multi_label = multi_label_;
+    loaded.info.outputs = regression_ || multi_label_ ? width_ : classes;
+    if (!multi_label_)
+      loaded.info.label_names = regression_ ? std::vector<std::string>() : classes_.names();
     loaded.info.labelled = labelled_;
     loaded.table = !is_bytes_.value_or(false) && shape_.rank() == 1;
     loaded.info.normalization = is_bytes_.value_or(false) ? Normalization{.scale = 1.0 / 255}
@@ -60,11 +63,18 @@ class NumpyLoader {
       }
       const auto source = files_.open(path);
       NpyArray array(*source);
-      array.axes().size() > 1 ? ReadExamples(array, data) : ReadLabels(array, data);
+      const bool labels = array.axes().size() == 1 || IsNamedY(path);
+      labels ? ReadLabels(array, data) : ReadExamples(array, data);
     }
     Require(paths.empty() || data.size > 0,
             "{}: no examples; expected an array of two axes or more",
             paths.empty() ? "" : paths[0]);
+  }
+
+  // "y.npy", "y_train.npy"
+  static bool IsNamedY(const std::string& path) {
+    const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+    return name.starts_with('y') && name.find_first_of("._-") <= 1;
   }
 
   // `x` and `y` of an archive, in any order.
@@ -128,6 +138,8 @@ class NumpyLoader {
   }
 
   void Decide(LoadedData& loaded) {
+    multi_label_ = task_ == "multi_label";
+    if (multi_label_) return;
     const auto labels = loaded.train.targets.span();
     const bool whole =
         std::ranges::all_of(labels, [](double label) { return label == std::floor(label); });
@@ -139,7 +151,9 @@ class NumpyLoader {
             "\"regression\" for amounts, or task = \"classes\"",
             kMostWhole);
     Require(task_ != "classes" || width_ <= 1,
-            "data.task: {} numbers an example are targets of a regression, not classes", width_);
+            "data.task: {} numbers an example are targets of a regression, or labels of task "
+            "\"multi_label\", not classes",
+            width_);
     regression_ = task_ == "regression" || width_ > 1 || (task_ == "auto" && !whole);
   }
 
@@ -154,6 +168,7 @@ class NumpyLoader {
             data.size, data.targets.size() / std::max<int64_t>(width_, 1));
     if (missing) labelled_ = false;
     if (regression_) return;
+    if (multi_label_) return TakeSets(paths[0], data);
     for (const double label : data.targets.span()) {
       const std::string name = fmt::format("{}", label == 0 ? 0.0 : label);
       const int32_t index = classes_.Index(name);
@@ -166,10 +181,25 @@ class NumpyLoader {
     data.targets = GrowingArray<double>();
   }
 
+  // An example has the labels whose numbers are 1.
+  void TakeSets(const std::string& path, MemoryData& data) const {
+    const auto numbers = data.targets.span();
+    for (int64_t i = 0; i < std::ssize(numbers); ++i) {
+      const double number = numbers[static_cast<size_t>(i)];
+      Require(number == 0 || number == 1,
+              "{}: example {} has the label {}; expected 0 or 1, whether it has this label", path,
+              i / width_, number);
+      if (number == 1) data.labels.ids.push_back(static_cast<int32_t>(i % width_));
+      if (i % width_ == width_ - 1) data.labels.EndRow();
+    }
+    data.targets = GrowingArray<double>();
+  }
+
   const ReadFiles& files_;
   ClassLabels classes_;
   std::string task_;
   bool regression_;
+  bool multi_label_;
   Shape shape_;
   int64_t width_ = 0;             // labels of an example
   std::optional<bool> is_bytes_;  // of the examples, as the first file tells
@@ -187,9 +217,10 @@ FormatEntry numpy_format() {
           .summary = "NumPy arrays: examples x and labels y in .npy files or one .npz",
           .options = {{.name = "task",
                        .fallback = "auto",
-                       .help = "What labels are: classes, or the target of a regression. auto: "
-                               "whole numbers of at most 100 kinds are classes, decimals targets.",
-                       .choices = {"auto", "classes", "regression"}}},
+                       .help = "What labels are: classes, the target of a regression, or sets of "
+                               "labels, a row of 0 and 1 each. auto: whole numbers of at most 100 "
+                               "kinds are classes, decimals targets.",
+                       .choices = {"auto", "classes", "regression", "multi_label"}}},
           .load = LoadNumpy};
 }
 

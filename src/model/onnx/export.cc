@@ -15,6 +15,8 @@ constexpr int64_t kOpset = 17;
 constexpr int64_t kIrVersion = 8;  // goes with opset 17
 constexpr const char* kInput = "input";
 constexpr const char* kScores = "scores";
+constexpr const char* kNormalized = "input.normalized";
+constexpr const char* kPredictions = "predictions";
 
 void AddEnd(onnx::ValueInfoProto& end, const char* name, const Shape& shape) {
   end.set_name(name);
@@ -67,8 +69,10 @@ Exporter::Exporter(const OnnxExport& from) : from_(from), list_(from.task.input)
 
 std::string Exporter::Write() {
   Describe();
+  if (from_.complete) AddInputNodes();
   for (const ListedLayer& layer : list_.layers())
     if (live_.contains(layer.name)) FindWriter(layer)(*this, layer);
+  if (from_.complete) AddOutputNodes();
   std::string bytes;
   Check(model_.SerializeToString(&bytes), "an ONNX message could not be written");
   return bytes;
@@ -100,7 +104,7 @@ void Exporter::Describe() {
   onnx::GraphProto& graph = *model_.mutable_graph();
   graph.set_name("model");
   AddEnd(*graph.add_input(), kInput, from_.task.input.shape);
-  AddEnd(*graph.add_output(), kScores, list_.ShapeOf(scores_));
+  AddEnd(*graph.add_output(), from_.complete ? kPredictions : kScores, list_.ShapeOf(scores_));
 }
 
 /// What the scores are.
@@ -112,12 +116,62 @@ static std::string ScoresText(const ModelTask& task, const std::string& loss) {
 
 /// The loss, what it makes of the scores, and the hashed layer, which is written as a dense one.
 void Exporter::DescribeScores() {
-  const ListedLayer& last = list_.layers().back();
-  const std::string loss = last.loss ? last.type : from_.task.UsualLoss();
+  const std::string loss = LossName();
+  if (from_.complete) AddMetadata("complete", "values to probabilities or predictions");
   AddMetadata("scores", ScoresText(from_.task, loss));
   AddMetadata("loss", loss);
   if (list_.Has(scores_) && list_.Find(scores_).type == "lsh_linear")
     AddMetadata("output_layer", "lsh_linear");
+}
+
+std::string Exporter::LossName() const {
+  const ListedLayer& last = list_.layers().back();
+  return last.loss ? last.type : from_.task.UsualLoss();
+}
+
+/// (value - mean / scale) * (scale / deviation), which loses no digits of large means.
+void Exporter::AddInputNodes() {
+  const OnnxSurroundings& by = *from_.complete;
+  const size_t channels = std::max({by.mean.size(), by.deviation.size(), size_t{1}});
+  std::vector<double> mean(channels), factor(channels, by.scale);
+  for (size_t c = 0; c < channels; ++c) {
+    if (!by.mean.empty()) mean[c] = by.mean[c] / by.scale;
+    if (!by.deviation.empty()) factor[c] = by.scale / by.deviation[c];
+  }
+  AddEndNode("Sub", {kInput, AddChannels("input.mean", mean)}, "input.centred");
+  AddEndNode("Mul", {"input.centred", AddChannels("input.factor", factor)}, kNormalized);
+}
+
+void Exporter::AddOutputNodes() {
+  const OnnxSurroundings& by = *from_.complete;
+  if (!from_.task.regression) {
+    const bool softmax = LossName() == "softmax_cross_entropy";
+    return AddEndNode(softmax ? "Softmax" : "Sigmoid", {kScores}, kPredictions);
+  }
+  const auto add = [&](const char* name, const std::vector<double>& numbers) {
+    const std::vector<float> floats(numbers.begin(), numbers.end());
+    AddTensor(name, Shape{std::ssize(floats)}, floats.data());
+    return std::string(name);
+  };
+  AddEndNode("Mul", {kScores, add("target.deviation", by.target_deviation)}, "scores.scaled");
+  AddEndNode("Add", {"scores.scaled", add("target.mean", by.target_mean)}, kPredictions);
+}
+
+void Exporter::AddEndNode(const char* type, const std::vector<std::string>& inputs,
+                          const std::string& output) {
+  onnx::NodeProto& node = *model_.mutable_graph()->add_node();
+  node.set_op_type(type);
+  node.set_name(output);
+  for (const std::string& input : inputs) node.add_input(input);
+  node.add_output(output);
+}
+
+std::string Exporter::AddChannels(const char* name, const std::vector<double>& numbers) {
+  const std::vector<float> floats(numbers.begin(), numbers.end());
+  std::vector<int64_t> axes(from_.task.input.shape.rank(), 1);
+  axes[0] = std::ssize(floats);
+  AddTensor(name, Shape(std::move(axes)), floats.data());
+  return name;
 }
 
 void Exporter::AddMetadata(const std::string& key, const std::string& value) {
@@ -127,7 +181,7 @@ void Exporter::AddMetadata(const std::string& key, const std::string& value) {
 }
 
 std::string Exporter::TensorOf(const std::string& layer) const {
-  if (layer == kDataName) return kInput;
+  if (layer == kDataName) return from_.complete ? kNormalized : kInput;
   return layer == scores_ ? kScores : layer + ".output";
 }
 

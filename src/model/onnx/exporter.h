@@ -50,6 +50,13 @@ class Exporter {
   void FindLive();
   void Describe();
   void DescribeScores();
+  std::string LossName() const;
+  void AddInputNodes();
+  void AddOutputNodes();
+  /// A node outside the layers, and a tensor of numbers by channel.
+  void AddEndNode(const char* type, const std::vector<std::string>& inputs,
+                  const std::string& output);
+  std::string AddChannels(const char* name, const std::vector<double>& numbers);
   void AddMetadata(const std::string& key, const std::string& value);
 
   const OnnxExport& from_;

@@ -192,6 +192,42 @@ std::string ReadBytes(const std::string& path, uint64_t offset, uint64_t count) 
   return bytes;
 }
 
+namespace {
+
+/// Reads a number of the wire format of protobuf; false at the end of the file.
+bool ReadVarint(std::istream& in, uint64_t& number) {
+  number = 0;
+  for (int shift = 0, byte = 0x80; byte & 0x80 && shift < 64; shift += 7) {
+    if ((byte = in.get()) < 0) return false;
+    number |= uint64_t(byte & 0x7F) << shift;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> ReadMetadata(const std::string& path) {
+  SizeOfFile(path);  // refuses what is no file
+  std::ifstream in(path, std::ios::binary);
+  std::map<std::string, std::string> all;
+  constexpr int kWireBits = 3, kLengthDelimited = 2;
+  for (uint64_t tag = 0, size = 0; ReadVarint(in, tag) && ReadVarint(in, size);) {
+    const auto wire = static_cast<int>(tag & 7);
+    Require(wire == 0 || wire == kLengthDelimited, "{} is not an ONNX file", path);
+    if (wire == 0) continue;  // `size` is its number
+    if (tag >> kWireBits != onnx::ModelProto::kMetadataPropsFieldNumber) {
+      in.seekg(static_cast<std::streamoff>(size), std::ios::cur);
+      continue;
+    }
+    Require(size < 1U << 30, "{} is not an ONNX file", path);
+    std::string bytes(size, '\0');
+    in.read(bytes.data(), static_cast<std::streamsize>(size));
+    onnx::StringStringEntryProto entry;
+    if (in && entry.ParseFromString(bytes)) all[entry.key()] = entry.value();
+  }
+  return all;
+}
+
 std::string ReadSmallFile(const std::string& path) {
   const uint64_t size = SizeOfFile(path);
   Require(size <= std::numeric_limits<int>::max(),

@@ -75,6 +75,8 @@ class OnnxFile {
 std::string ReadBytes(const std::string& path, uint64_t offset, uint64_t count);
 /// Reads a file of less than 2 GB, more than which no ONNX file holds. Throws UserError.
 std::string ReadSmallFile(const std::string& path);
+/// The metadata of a file, by key; passes over its graph. Throws UserError.
+std::map<std::string, std::string> ReadMetadata(const std::string& path);
 
 /// A node of the file and its attributes.
 class Node {

@@ -120,6 +120,10 @@ void Importer::FindLive() {
 }
 
 OnnxModel Importer::Read() {
+  Require(file_.Metadata("complete").empty(),
+          "{} computes normalization and probabilities in its graph, which yoke does itself: "
+          "expected an export without --complete",
+          file_.name());
   const auto& nodes = file_.graph().node();
   for (int i = 0; i < nodes.size(); ++i)
     if (live_[static_cast<size_t>(i)] && !IsGiven(nodes[i])) Visit(Node(file_, nodes[i]), i);

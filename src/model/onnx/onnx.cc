@@ -23,6 +23,10 @@ OnnxModel ReadOnnx(const std::string& path) {
                    std::filesystem::path(path).parent_path().string());
 }
 
+std::map<std::string, std::string> ReadOnnxMetadata(const std::string& path) {
+  return onnx_file::ReadMetadata(path);
+}
+
 /// The layer that computes the loss as the file has it; "" if the task decides.
 static std::string LossFor(const OnnxModel& model, const ModelTask& task) {
   const auto noted = LossOf(Table{{"type", model.loss}});

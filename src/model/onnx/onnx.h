@@ -41,6 +41,8 @@ struct OnnxStart {
 /// Reads a file (opset 6 or later; one input, one output, batch axis first) and its external data
 /// files. Throws UserError with file, node and what was expected.
 OnnxModel ReadOnnx(const std::string& path);
+/// The file's metadata, by key, without the graph. Throws UserError if it cannot be read.
+std::map<std::string, std::string> ReadOnnxMetadata(const std::string& path);
 /// The same for the data of a task: with sparse data the first linear layer becomes sparse, and
 /// with label sets a final sigmoid becomes part of the loss. The loss is the one that yoke noted in
 /// the file, and for label sets the softmax that a file ends in. Throws UserError if examples have
@@ -55,6 +57,14 @@ OnnxModel ParseOnnx(std::string_view bytes, const std::string& name, const std::
 void CopyWeights(const OnnxModel& model, const std::string& name, const ParamLayout& layout,
                  float* values);
 
+/// What surrounds a network: input = (value * scale - mean) / deviation by channel, and a
+/// regression's prediction = score * target_deviation + target_mean. Empty: 0 and 1.
+struct OnnxSurroundings {
+  double scale = 1;
+  std::vector<double> mean = {}, deviation = {};
+  std::vector<double> target_mean = {}, target_deviation = {};
+};
+
 /// The input of an ONNX export.
 struct OnnxExport {
   const List& layers;  ///< As [[model.layer]]; `layout` and `values` belong to them.
@@ -63,6 +73,8 @@ struct OnnxExport {
   const float* values = nullptr;
   /// Additional metadata: "input", "classes", ...
   std::vector<std::pair<std::string, std::string>> metadata = {};
+  /// Computed in the graph, too: it then takes values and gives probabilities or predictions.
+  const OnnxSurroundings* complete = nullptr;
 };
 
 /// Returns the bytes of an ONNX file (opset 17) that computes the model's scores: input `input` [N,

@@ -41,7 +41,7 @@ ModelEntry xmc() {
        .type = OptionType::kString,
        .fallback = "sigmoid",
        .help = "Sigmoid cross-entropy summed over labels, or softmax against 1/|labels| for each "
-               "label of an example.",
+               "label of an example, which output = \"lsh\" takes unless told.",
        .choices = {"sigmoid", "softmax"}}};
   for (OptionSpec& option :
        HashedOutputOptions("The output layer: linear, or the hashed lsh_linear, which computes "

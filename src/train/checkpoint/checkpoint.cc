@@ -269,6 +269,10 @@ std::string CheckpointFolder(const std::string& path) {
   throw UserError(fmt::format("{} is not a checkpoint: it holds no model.safetensors", path));
 }
 
+CheckpointHeader ReadHeader(const std::string& folder) {
+  return DecodeHeader(ReadWhole(folder + kHeaderFile), folder + kHeaderFile).header;
+}
+
 Checkpoint Checkpoint::Open(const std::string& folder) {
   Require(fs::is_directory(folder),
           "there is no checkpoint at {} (expected a folder such as runs/NAME/last)", folder);

@@ -105,6 +105,9 @@ std::string HowToGoOn(const std::string& run);
 /// UserError if it is neither.
 std::string CheckpointFolder(const std::string& path);
 
+/// The header alone of the checkpoint in `folder`. Throws UserError if it cannot be read.
+CheckpointHeader ReadHeader(const std::string& folder);
+
 /// A checkpoint with its header and weights read and verified; the rule's state is read on demand.
 class Checkpoint {
  public:

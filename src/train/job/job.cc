@@ -209,8 +209,19 @@ Options CheckNamed(const Section& section, const Entry& entry) {
   return Checked(section, ModelKeys(entry.options), entry);
 }
 
+/// A hashed output takes the softmax unless the job says otherwise: with sigmoid it learns next to
+/// nothing at first.
+void TakeSoftmax(Value& model) {
+  const Value *name = model.Find("name"), *output = model.Find("output");
+  if (!name || !name->AsString() || !output || *output != Value("lsh") || model.Find("loss"))
+    return;
+  const auto entry = std::ranges::find(models(), *name->AsString(), &ModelEntry::name);
+  if (entry != models().end() && Has(entry->options, "loss")) model.Set("loss", "softmax");
+}
+
 Value CheckModel(const Section& section) {
   TakeModelOfStart(section);
+  TakeSoftmax(section.value);
   const Value *layers = section.value.Find("layer"), *file = section.value.Find("file");
   const Value *name = section.value.Find("name"), *anew = section.value.Find("initialize");
   for (const auto& [first, second] :
@@ -223,6 +234,10 @@ Value CheckModel(const Section& section) {
   Require(!replace || file || section.value.Find("start"),
           "{}: needs model.start (or file), whose output layer it draws anew",
           Where(replace ? *replace : Value(), "model.replace_head"));
+  const Value* keep = section.value.Find("keep_classes");
+  Require(!keep || (section.value.Find("start") && replace && *replace == Value(true)),
+          "{}: needs model.start, a checkpoint, and model.replace_head = true",
+          Where(keep ? *keep : Value(), "model.keep_classes"));
   Require(layers || name || file, "{}",
           Where(section.value, "[model] lacks the key 'name', 'file' or 'layer'"));
   if (!layers) {

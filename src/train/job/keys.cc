@@ -374,6 +374,11 @@ const std::vector<OptionSpec>& model_keys() {
       {.name = "replace_head",
        .type = kBool,
        .help = "With `start` or `file`: true draws the output layer anew, for other classes."},
+      {.name = "keep_classes",
+       .type = kBool,
+       .help =
+           "With `start`, a checkpoint, and `replace_head`: classes that it has by the same name "
+           "keep the weights of their outputs."},
       {.name = "algorithms",
        .type = kTable,
        .help = "Convolution algorithms by layer: `{convolution1 = \"direct\"}`; "

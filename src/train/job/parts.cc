@@ -9,6 +9,19 @@
 
 namespace yoke {
 
+namespace {
+
+std::vector<int64_t> CategoriesOf(const std::vector<ColumnEncoding>& encodings) {
+  std::vector<int64_t> categories;
+  if (std::ranges::none_of(encodings, &ColumnEncoding::by_id)) return categories;
+  for (const ColumnEncoding& column : encodings)
+    for (int64_t i = 0; i < column.Features(); ++i)
+      categories.push_back(column.by_id ? std::ssize(column.categories) : 0);
+  return categories;
+}
+
+}  // namespace
+
 ModelTask TaskOf(const DataInfo& data) {
   Edge input;
   input.shape = data.input;
@@ -16,7 +29,8 @@ ModelTask TaskOf(const DataInfo& data) {
   return {.input = input,
           .outputs = data.outputs,
           .multi_label = data.multi_label,
-          .regression = data.regression};
+          .regression = data.regression,
+          .categories = CategoriesOf(data.encodings)};
 }
 
 const StrategyEntry& StrategyOf(const Job& job) {

@@ -38,7 +38,9 @@ void AddTableDefaults(Value& root) {
   const Value* format = given->Find("format");
   if (!format || *format != Value("csv")) return;
   if (root.Find("train") && !root.Find("train")->AsTable()) return;
-  root.Set("model", Table{{"name", "mlp"}, {"widths", List{128, 64}}});
+  // Of words there are many features, so that a wide first layer would make large checkpoints.
+  root.Set("model",
+           Table{{"name", "mlp"}, {"widths", given->Find("text") ? List{32} : List{128, 64}}});
   if (!root.Find("train")) root.Set("train", Table{});
   Value &train = *root.Find("train"), &data = *root.Find("data");
   const std::string metric = WatchedMetric(root);

@@ -207,6 +207,31 @@ TEST(Csv, RefusesWordsForAMissingLabel) {
 constexpr const char* kPeople =
     "age,city,size,bought,price\n30,Lima,0.5,no,1.5\n60,Oslo,,yes,2.25\n45,Lima,1.5,yes,3\n";
 
+TEST(Csv, ReadsWordsBesideNumbersAndCategories) {
+  const std::string text = "n,say,kind,y\n1,a b a,p,0\n3,b,q,1\n,c,p,1\n";
+  const LoadedData data = LoadMemory(TrainCase("csv", text, {{"text", "say"}, {"vocabulary", 2}}));
+  EXPECT_TRUE(data.info.sparse);
+  EXPECT_EQ(data.info.input, (Shape{6}));  // n and whether it is missing, two words, p, q
+  EXPECT_THAT(data.info.encodings[1].words, ElementsAre("a", "b"));
+  EXPECT_EQ(RowText(data.train.sparse, 0), "0:-1.2247449 2:0.8944272 3:0.4472136 4:1");
+  EXPECT_EQ(RowText(data.train.sparse, 1), "0:1.2247449 3:1 5:1");
+  EXPECT_EQ(RowText(data.train.sparse, 2), "1:1 4:1");
+  const DataInfo again = InfoFromValue(InfoAsValue(data.info));
+  const LoadedData like =
+      LoadMemory({.format = "csv",
+                  .content = {{"new", "kind,say,n\np,B a A unknown,1\n"}},
+                  .files = {.test = {"new"}, .like = &again, .labels_optional = true}});
+  EXPECT_EQ(RowText(like.test.sparse, 0), RowText(data.train.sparse, 0));
+}
+
+TEST(Csv, NumbersCategoriesForVectors) {
+  const LoadedData data = LoadMemory(
+      TrainCase("csv", "n,kind,y\n5,q,0\n6,p,1\n7,,1\n", {{"category_encoding", "embedding"}}));
+  EXPECT_EQ(data.info.input, (Shape{2}));
+  EXPECT_THAT(data.train.floats.span(), ElementsAre(5, 2, 6, 1, 7, 0));
+  EXPECT_TRUE(InfoFromValue(InfoAsValue(data.info)).encodings[1].by_id);
+}
+
 TEST(Csv, ReadsCategoriesAndMissingNumbers) {
   const LoadedData data =
       LoadMemory(TrainCase("csv", kPeople, {{"label", "bought"}, {"drop", "price"}}));

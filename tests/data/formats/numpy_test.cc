@@ -51,6 +51,21 @@ TEST(Numpy, ReadsTargets) {
   EXPECT_TRUE(LoadMemory(Pair(kX, whole, {{"task", "regression"}})).info.regression);
 }
 
+TEST(Numpy, ReadsSetsOfLabels) {
+  const auto load = [](const std::vector<uint8_t>& y) {
+    return LoadCase{.format = "numpy",
+                    .options = {{"task", "multi_label"}},
+                    .content = {{"x", kX}, {"y_all.npy", Npy<uint8_t>("|u1", "(3, 2)", y)}},
+                    .files = {.train = {"x", "y_all.npy"}}};
+  };
+  const LoadedData data = LoadMemory(load({1, 0, 0, 0, 1, 1}));
+  EXPECT_TRUE(data.info.multi_label);
+  EXPECT_EQ(data.info.outputs, 2);
+  EXPECT_THAT(data.train.labels.offsets.span(), ElementsAre(0, 1, 1, 3));
+  EXPECT_THAT(data.train.labels.ids.span(), ElementsAre(0, 0, 1));
+  EXPECT_THAT(LoadError(load({1, 0, 0, 2, 1, 1})), HasSubstr("example 1 has the label 2; expected"));
+}
+
 TEST(Numpy, ReadsBytesAsImagesAndOtherByteOrders) {
   const std::string images = Npy<uint8_t>("|u1", "(2, 1, 2)", {0, 255, 3, 4});
   const LoadedData data = LoadMemory(Pair(images, Npy<uint8_t>("|b1", "(2,)", {0, 1})));
