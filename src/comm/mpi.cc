@@ -3,12 +3,10 @@
 // message, and any waiting thread receives it.
 #include <mpi.h>
 
-#include <chrono>
 #include <cstring>
 #include <list>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "base/check.h"
@@ -28,17 +26,6 @@ void Expect(int code, const char* doing) {
   int length = 0;
   MPI_Error_string(code, text, &length);
   throw Error(std::string(doing) + ", MPI says: " + text);
-}
-
-/// Waits for all processes and leaves the core to others meanwhile, which waits inside MPICH do not.
-void AwaitAll(MPI_Comm comm) {
-  MPI_Request all = MPI_REQUEST_NULL;
-  Expect(MPI_Ibarrier(comm, &all), "MPI_Ibarrier failed");
-  for (int come = 0;;) {
-    Expect(MPI_Test(&all, &come, MPI_STATUS_IGNORE), "MPI_Test failed");
-    if (come) return;
-    std::this_thread::sleep_for(std::chrono::microseconds(100));
-  }
 }
 
 /// A message in flight.
@@ -301,7 +288,6 @@ class StartedMpi : public Mpi {
   int size() const override { return size_; }
   std::unique_ptr<Wire> Open() override {
     MPI_Comm everybody = MPI_COMM_NULL;
-    AwaitAll(MPI_COMM_WORLD);
     Expect(MPI_Comm_dup(MPI_COMM_WORLD, &everybody), "MPI_Comm_dup failed");
     return std::make_unique<MpiWire>(everybody, left_);
   }

@@ -77,8 +77,8 @@ class NcclAllReduce : public DeviceAllReduce {
   static constexpr double kLook = 0.05;  // seconds between two looks for a failed rank
 
   void Watch(const Communicator& channel) {
+    const auto stream = device_.NewStream();  // its end waits for the sums, so they end before
     try {
-      const auto stream = device_.NewStream();
       PendingMessage none = channel.ReceiveLater(kAnySource, 0);  // nobody sends it
       while (const std::shared_ptr<Event> sum = NextSum()) {
         stream->Await(sum);
