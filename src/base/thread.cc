@@ -1,8 +1,10 @@
-// RequireThreads: threads that do nothing, all there at the same time. Denormals: two bits of the
-// register that controls vector arithmetic (x86-64's MXCSR).
+// RequireThreads: threads that do nothing, all there at the same time. Denormals: bits of the
+// register that controls floating-point arithmetic (x86-64's MXCSR, arm64's FPCR).
 #include "base/thread.h"
 
+#ifdef __x86_64__
 #include <pmmintrin.h>
+#endif
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -58,7 +60,19 @@ class IdleThreads {
   std::vector<std::jthread> threads_;
 };
 
+#ifdef __x86_64__
 constexpr uint32_t kFlush = _MM_FLUSH_ZERO_ON | _MM_DENORMALS_ZERO_ON;
+uint32_t Modes() { return _mm_getcsr(); }
+void SetModes(uint32_t modes) { _mm_setcsr(modes); }
+#else
+constexpr uint32_t kFlush = uint32_t{1} << 24;
+uint32_t Modes() {
+  uint64_t modes = 0;
+  asm volatile("mrs %0, fpcr" : "=r"(modes));
+  return static_cast<uint32_t>(modes);
+}
+void SetModes(uint32_t modes) { asm volatile("msr fpcr, %0" : : "r"(uint64_t{modes})); }
+#endif
 
 }  // namespace
 
@@ -113,13 +127,13 @@ void ParallelFor(int64_t n, int threads, const std::function<void(int64_t, int64
 }
 
 uint32_t FlushDenormals() {
-  const uint32_t before = _mm_getcsr();
-  _mm_setcsr(before | kFlush);
+  const uint32_t before = Modes();
+  SetModes(before | kFlush);
   return before;
 }
 
-void ComputeAs(uint32_t before) { _mm_setcsr((_mm_getcsr() & ~kFlush) | (before & kFlush)); }
+void ComputeAs(uint32_t before) { SetModes((Modes() & ~kFlush) | (before & kFlush)); }
 
-bool FlushesDenormals() { return (_mm_getcsr() & kFlush) == kFlush; }
+bool FlushesDenormals() { return (Modes() & kFlush) == kFlush; }
 
 }  // namespace yoke

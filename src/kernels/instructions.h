@@ -1,11 +1,17 @@
 // Instructions: which of the CPU's our loops may use.
 #pragma once
 
+/// Compiles a function for AVX-512; on other processors than x86-64 as all others.
+#ifdef __x86_64__
+#define YOKE_AVX512 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")]]
+#else
+#define YOKE_AVX512
+#endif
+
 namespace yoke::cpu {
 
 /// Throws UserError where YOKE_ISA asks for what there is not. Whether this CPU, as the kernel
-/// library is allowed to see it (YOKE_ISA, ONEDNN_MAX_CPU_ISA), runs functions of the target
-/// "avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512".
+/// library is allowed to see it (YOKE_ISA, ONEDNN_MAX_CPU_ISA), runs functions with YOKE_AVX512.
 bool HasAvx512();
 /// The same for AVX512-BF16.
 bool HasAvx512Bf16();

@@ -4,7 +4,9 @@
 // the standard library, so everything here is inlined.
 #pragma once
 
+#ifdef __x86_64__
 #include <immintrin.h>
+#endif
 
 #include "kernels/cpu/vector.h"
 #include "kernels/instructions.h"
@@ -22,6 +24,38 @@ template <typename T>
   for (int64_t i = 0; i < n && i < 512; i += kLine) __builtin_prefetch(row + i);
 }
 
+/// Converts each element.
+template <typename From, typename To>
+[[gnu::always_inline]] inline void ConvertLanes(const From& from, To& to) {
+  to = __builtin_convertvector(from, To);
+}
+#ifdef __x86_64__  // g++ converts 16 lanes in halves
+using Lanes16 = VectorTypes<16>;
+[[gnu::always_inline]] inline void ConvertLanes(const Lanes16::Halves& from, Lanes16::Words& to) {
+  to = reinterpret_cast<Lanes16::Words>(
+      _mm512_maskz_cvtepu16_epi32(0xFFFF, reinterpret_cast<__m256i>(from)));
+}
+[[gnu::always_inline]] inline void ConvertLanes(const Lanes16::Words& from, Lanes16::Halves& to) {
+  to = reinterpret_cast<Lanes16::Halves>(
+      _mm512_maskz_cvtepi32_epi16(0xFFFF, reinterpret_cast<__m512i>(from)));
+}
+[[gnu::always_inline]] inline void ConvertLanes(const Lanes16::Bytes& from, Lanes16::Ints& to) {
+  to = reinterpret_cast<Lanes16::Ints>(
+      _mm512_maskz_cvtepu8_epi32(0xFFFF, reinterpret_cast<__m128i>(from)));
+}
+[[gnu::always_inline]] inline void ConvertLanes(const Lanes16::Ints& from, Lanes16::Bytes& to) {
+  to = reinterpret_cast<Lanes16::Bytes>(
+      _mm512_maskz_cvtepi32_epi8(0xFFFF, reinterpret_cast<__m512i>(from)));
+}
+#endif
+
+/// What was streamed becomes visible to other threads with what is stored from here on.
+[[gnu::always_inline]] inline void EndStream() {
+#ifdef __x86_64__
+  _mm_sfence();
+#endif
+}
+
 template <int Lanes>
 struct Wide {
   using Floats = typename VectorTypes<Lanes>::Floats;
@@ -37,11 +71,7 @@ struct Wide {
     Halves halves;
     std::memcpy(&halves, from, sizeof halves);
     Words words;
-    if constexpr (Lanes == 16)  // g++ converts this long a vector in halves
-      words = reinterpret_cast<Words>(
-          _mm512_maskz_cvtepu16_epi32(0xFFFF, reinterpret_cast<__m256i>(halves)));
-    else
-      words = __builtin_convertvector(halves, Words);
+    ConvertLanes(halves, words);
     v = reinterpret_cast<Floats>(words << 16);
   }
 
@@ -58,30 +88,22 @@ struct Wide {
   [[gnu::always_inline]] static void StoreExact(const Floats& v, float* to) { Store(v, to); }
   [[gnu::always_inline]] static void StoreExact(const Floats& v, Bf16* to) {
     Halves halves;
-    Narrow(reinterpret_cast<Words>(v) >> 16, halves);
+    ConvertLanes(reinterpret_cast<Words>(v) >> 16, halves);
     std::memcpy(static_cast<void*>(to), &halves, sizeof halves);
   }
 
   [[gnu::always_inline]] static void LoadBytes(const uint8_t* from, Ints& v) {
     Bytes bytes;
     std::memcpy(&bytes, from, sizeof bytes);
-    if constexpr (Lanes == 16)
-      v = reinterpret_cast<Ints>(
-          _mm512_maskz_cvtepu8_epi32(0xFFFF, reinterpret_cast<__m128i>(bytes)));
-    else
-      v = __builtin_convertvector(bytes, Ints);
+    ConvertLanes(bytes, v);
   }
   [[gnu::always_inline]] static void StoreBytes(const Ints& v, uint8_t* to) {
     Bytes bytes;
-    if constexpr (Lanes == 16)
-      bytes =
-          reinterpret_cast<Bytes>(_mm512_maskz_cvtepi32_epi8(0xFFFF, reinterpret_cast<__m512i>(v)));
-    else
-      bytes = __builtin_convertvector(v, Bytes);
+    ConvertLanes(v, bytes);
     std::memcpy(to, &bytes, sizeof bytes);
   }
 
-  /// Stores bypassing the caches if `to` and the vector's size are multiples of 32 bytes.
+  /// Stores on x86-64 bypassing the caches if `to` and the vector's size are multiples of 32 bytes.
   [[gnu::always_inline]] static void Stream(const Floats& v, float* to) { StreamBytes(v, to); }
   [[gnu::always_inline]] static void Stream(const Floats& v, Bf16* to) {
     Halves halves;
@@ -94,26 +116,20 @@ struct Wide {
   [[gnu::always_inline]] static void Round(const Floats& v, Halves& halves) {
     const auto u = reinterpret_cast<Words>(v);
     const Words rounded = (u + 0x7FFFU + ((u >> 16) & 1U)) >> 16, nan = (u >> 16) | 0x40U;
-    Narrow(v == v ? rounded : nan, halves);
+    ConvertLanes(v == v ? rounded : nan, halves);
   }
-  [[gnu::always_inline]] static void Narrow(const Words& words, Halves& halves) {
-    if constexpr (Lanes == 16)
-      halves = reinterpret_cast<Halves>(
-          _mm512_maskz_cvtepi32_epi16(0xFFFF, reinterpret_cast<__m512i>(words)));
-    else
-      halves = __builtin_convertvector(words, Halves);
-  }
-
   template <typename V>
   [[gnu::always_inline]] static void StreamBytes(const V& v, void* to) {
+#ifdef __x86_64__
     if constexpr (sizeof(V) % 32 == 0) {
       __m256i parts[sizeof(V) / 32];
       std::memcpy(parts, &v, sizeof v);
       for (size_t i = 0; i < sizeof(V) / 32; ++i)
         _mm256_stream_si256(static_cast<__m256i*>(to) + i, parts[i]);
-    } else {
-      std::memcpy(to, &v, sizeof v);
+      return;
     }
+#endif
+    std::memcpy(to, &v, sizeof v);
   }
 };
 
