@@ -1,4 +1,4 @@
-// A fiber is switched to by exchanging stack pointers (base/switch_stack.h).
+// A fiber is switched to by exchanging stack pointers (base/processor.h).
 #include "base/fiber.h"
 
 #include <cxxabi.h>
@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/switch_stack.h"
+#include "base/processor.h"
 
 namespace yoke {
 namespace {

@@ -1,10 +1,6 @@
-// RequireThreads: threads that do nothing, all there at the same time. Denormals: bits of the
-// register that controls floating-point arithmetic (x86-64's MXCSR, arm64's FPCR).
+// RequireThreads: threads that do nothing, all there at the same time. Denormals: base/processor.h.
 #include "base/thread.h"
 
-#ifdef __x86_64__
-#include <pmmintrin.h>
-#endif
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -18,6 +14,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/processor.h"
 
 namespace yoke {
 namespace {
@@ -60,19 +57,7 @@ class IdleThreads {
   std::vector<std::jthread> threads_;
 };
 
-#ifdef __x86_64__
-constexpr uint32_t kFlush = _MM_FLUSH_ZERO_ON | _MM_DENORMALS_ZERO_ON;
-uint32_t Modes() { return _mm_getcsr(); }
-void SetModes(uint32_t modes) { _mm_setcsr(modes); }
-#else
-constexpr uint32_t kFlush = uint32_t{1} << 24;
-uint32_t Modes() {
-  uint64_t modes = 0;
-  asm volatile("mrs %0, fpcr" : "=r"(modes));
-  return static_cast<uint32_t>(modes);
-}
-void SetModes(uint32_t modes) { asm volatile("msr fpcr, %0" : : "r"(uint64_t{modes})); }
-#endif
+uint32_t Modes() { return static_cast<uint32_t>(FloatingPointModes()); }
 
 }  // namespace
 
@@ -128,12 +113,14 @@ void ParallelFor(int64_t n, int threads, const std::function<void(int64_t, int64
 
 uint32_t FlushDenormals() {
   const uint32_t before = Modes();
-  SetModes(before | kFlush);
+  SetArithmeticModes(before | kFlushingModes);
   return before;
 }
 
-void ComputeAs(uint32_t before) { SetModes((Modes() & ~kFlush) | (before & kFlush)); }
+void ComputeAs(uint32_t before) {
+  SetArithmeticModes((Modes() & ~kFlushingModes) | (before & kFlushingModes));
+}
 
-bool FlushesDenormals() { return (Modes() & kFlush) == kFlush; }
+bool FlushesDenormals() { return (Modes() & kFlushingModes) == kFlushingModes; }
 
 }  // namespace yoke

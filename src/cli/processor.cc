@@ -1,7 +1,6 @@
 // Refuses a processor that lacks the instructions all other sources are compiled to (x86-64-v3). It
 // is compiled for any x86-64, and runs before the constructors of other sources may use those
 // instructions; so it calls only what the system's libraries have.
-#ifdef __x86_64__
 #include <cpuid.h>
 #include <unistd.h>
 
@@ -28,4 +27,3 @@ namespace {
 }
 
 }  // namespace
-#endif

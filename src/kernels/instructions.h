@@ -1,12 +1,7 @@
 // Instructions: which of the CPU's our loops may use.
 #pragma once
 
-/// Compiles a function for AVX-512; on other processors than x86-64 as all others.
-#ifdef __x86_64__
-#define YOKE_AVX512 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")]]
-#else
-#define YOKE_AVX512
-#endif
+#include <processor_target.h>  // YOKE_AVX512
 
 namespace yoke::cpu {
 

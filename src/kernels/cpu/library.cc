@@ -1,6 +1,7 @@
 // Library: asks oneDNN about itself, and sets which instructions it and our own loops may use.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <processor_levels.h>
 
 #include <algorithm>
 #include <array>
@@ -50,20 +51,6 @@ std::string OneDnnInstructions() {
       return "newer than avx512_core_amx";
   }
 }
-
-/// What our loops and the library's tell apart, least first.
-struct Level {
-  const char* name;
-  dnnl::cpu_isa isa;
-};
-#ifdef __x86_64__
-constexpr std::array<Level, 4> kLevels = {{{"avx2", dnnl::cpu_isa::avx2},
-                                           {"avx512", dnnl::cpu_isa::avx512_core},
-                                           {"avx512_bf16", dnnl::cpu_isa::avx512_core_bf16},
-                                           {"amx", dnnl::cpu_isa::avx512_core_amx}}};
-#else
-constexpr std::array<Level, 1> kLevels = {{{"portable", dnnl::cpu_isa::isa_default}}};
-#endif
 
 /// Whether the instruction set in effect has those of `least`, a level above the first.
 bool Has(dnnl::cpu_isa least) {

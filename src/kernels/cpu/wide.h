@@ -4,9 +4,7 @@
 // the standard library, so everything here is inlined.
 #pragma once
 
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
+#include <processor_vectors.h>
 
 #include "kernels/cpu/vector.h"
 #include "kernels/instructions.h"
@@ -22,38 +20,6 @@ template <typename T>
 [[gnu::always_inline]] inline void FetchFrom(const T* row, int64_t n) {
   constexpr int64_t kLine = 64 / sizeof(T);
   for (int64_t i = 0; i < n && i < 512; i += kLine) __builtin_prefetch(row + i);
-}
-
-/// Converts each element.
-template <typename From, typename To>
-[[gnu::always_inline]] inline void ConvertLanes(const From& from, To& to) {
-  to = __builtin_convertvector(from, To);
-}
-#ifdef __x86_64__  // g++ converts 16 lanes in halves
-using Lanes16 = VectorTypes<16>;
-[[gnu::always_inline]] inline void ConvertLanes(const Lanes16::Halves& from, Lanes16::Words& to) {
-  to = reinterpret_cast<Lanes16::Words>(
-      _mm512_maskz_cvtepu16_epi32(0xFFFF, reinterpret_cast<__m256i>(from)));
-}
-[[gnu::always_inline]] inline void ConvertLanes(const Lanes16::Words& from, Lanes16::Halves& to) {
-  to = reinterpret_cast<Lanes16::Halves>(
-      _mm512_maskz_cvtepi32_epi16(0xFFFF, reinterpret_cast<__m512i>(from)));
-}
-[[gnu::always_inline]] inline void ConvertLanes(const Lanes16::Bytes& from, Lanes16::Ints& to) {
-  to = reinterpret_cast<Lanes16::Ints>(
-      _mm512_maskz_cvtepu8_epi32(0xFFFF, reinterpret_cast<__m128i>(from)));
-}
-[[gnu::always_inline]] inline void ConvertLanes(const Lanes16::Ints& from, Lanes16::Bytes& to) {
-  to = reinterpret_cast<Lanes16::Bytes>(
-      _mm512_maskz_cvtepi32_epi8(0xFFFF, reinterpret_cast<__m512i>(from)));
-}
-#endif
-
-/// What was streamed becomes visible to other threads with what is stored from here on.
-[[gnu::always_inline]] inline void EndStream() {
-#ifdef __x86_64__
-  _mm_sfence();
-#endif
 }
 
 template <int Lanes>
@@ -103,7 +69,8 @@ struct Wide {
     std::memcpy(to, &bytes, sizeof bytes);
   }
 
-  /// Stores on x86-64 bypassing the caches if `to` and the vector's size are multiples of 32 bytes.
+  /// Stores bypassing the caches if the processor can, and `to` and the vector's size are multiples
+  /// of 32 bytes.
   [[gnu::always_inline]] static void Stream(const Floats& v, float* to) { StreamBytes(v, to); }
   [[gnu::always_inline]] static void Stream(const Floats& v, Bf16* to) {
     Halves halves;
@@ -117,19 +84,6 @@ struct Wide {
     const auto u = reinterpret_cast<Words>(v);
     const Words rounded = (u + 0x7FFFU + ((u >> 16) & 1U)) >> 16, nan = (u >> 16) | 0x40U;
     ConvertLanes(v == v ? rounded : nan, halves);
-  }
-  template <typename V>
-  [[gnu::always_inline]] static void StreamBytes(const V& v, void* to) {
-#ifdef __x86_64__
-    if constexpr (sizeof(V) % 32 == 0) {
-      __m256i parts[sizeof(V) / 32];
-      std::memcpy(parts, &v, sizeof v);
-      for (size_t i = 0; i < sizeof(V) / 32; ++i)
-        _mm256_stream_si256(static_cast<__m256i*>(to) + i, parts[i]);
-      return;
-    }
-#endif
-    std::memcpy(to, &v, sizeof v);
   }
 };
 

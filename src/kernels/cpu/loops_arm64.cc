@@ -1,4 +1,4 @@
-// What stands for the loops of AVX-512 and AMX where the processor is no x86-64: nothing calls it.
+// What stands for the loops of AVX-512 and AMX on arm64: nothing calls it.
 #include "kernels/active_rows/cpu_rows.h"
 #include "kernels/batch_norm/cpu_passes.h"
 #include "kernels/convolution/cpu_tiles.h"

@@ -1,4 +1,5 @@
-// SwitchStack: continues on another stack, of which fibers are made. For x86-64 and arm64.
+// What each kind of processor does its own way: floating-point modes, and a switch of stacks, of
+// which fibers are made. CMake chooses base/processor_x86_64.cc or base/processor_arm64.cc.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +7,13 @@
 
 namespace yoke {
 
-/// How this thread rounds and whether it flushes denormals, as a switch keeps it.
+/// How this thread rounds and whether it flushes denormals, as a switch of stacks keeps it. The low
+/// half is that of vector arithmetic.
 uint64_t FloatingPointModes();
+/// Sets the low half.
+void SetArithmeticModes(uint32_t modes);
+/// The bits of the low half by which denormals are read and written as 0.
+extern const uint32_t kFlushingModes;
 
 /// Prepares the stack that ends at `top`, a multiple of 16. The first switch to the stack pointer
 /// that this returns calls `enter` with the switch's argument; `enter` never returns.

@@ -1,67 +1,9 @@
-// The registers that a function must keep lie on the stacks. An end for unwinders lies under the
-// first function of each.
-#include "base/switch_stack.h"
+// arm64: the registers that a function must keep lie on the stacks. An end for unwinders lies under
+// the first function of each.
+#include "base/processor.h"
 
 #include <array>
 #include <cstring>
-
-#if defined(__x86_64__)
-
-asm(R"(
-  .text
-  .p2align 4
-  .globl YokeSwitchStack
-  .hidden YokeSwitchStack
-  .type YokeSwitchStack, @function
-YokeSwitchStack:
-  .cfi_startproc
-  pushq %rbp
-  pushq %rbx
-  pushq %r12
-  pushq %r13
-  pushq %r14
-  pushq %r15
-  subq $8, %rsp
-  stmxcsr (%rsp)
-  fnstcw 4(%rsp)
-  movq %rsp, (%rdi)
-  movq %rsi, %rsp
-  ldmxcsr (%rsp)
-  fldcw 4(%rsp)
-  addq $8, %rsp
-  popq %r15
-  popq %r14
-  popq %r13
-  popq %r12
-  popq %rbx
-  popq %rbp
-  movq %rdx, %rdi
-  ret
-  .cfi_endproc
-  .size YokeSwitchStack, . - YokeSwitchStack
-)");
-
-namespace yoke {
-
-uint64_t FloatingPointModes() {
-  uint32_t sse = 0;
-  uint16_t x87 = 0;
-  asm volatile("stmxcsr %0" : "=m"(sse));
-  asm volatile("fnstcw %0" : "=m"(x87));
-  return sse | uint64_t{x87} << 32;
-}
-
-void* BeginStack(std::byte* top, uint64_t modes, void (*enter)(void*)) {
-  // From the stack pointer on: modes, six registers, where to return to, and the end.
-  std::array<uint64_t, 9> frame = {};
-  frame[0] = modes;
-  frame[7] = reinterpret_cast<uint64_t>(enter);
-  return std::memcpy(top - sizeof frame, frame.data(), sizeof frame);
-}
-
-}  // namespace yoke
-
-#elif defined(__aarch64__)
 
 asm(R"(
   .text
@@ -117,11 +59,15 @@ extern "C" void YokeEnterStack();
 
 namespace yoke {
 
+const uint32_t kFlushingModes = uint32_t{1} << 24;
+
 uint64_t FloatingPointModes() {
   uint64_t modes = 0;
   asm volatile("mrs %0, fpcr" : "=r"(modes));
   return modes;
 }
+
+void SetArithmeticModes(uint32_t modes) { asm volatile("msr fpcr, %0" : : "r"(uint64_t{modes})); }
 
 void* BeginStack(std::byte* top, uint64_t modes, void (*enter)(void*)) {
   // From the stack pointer on: x19 to x30, d8 to d15, modes. x30 is where a switch returns to.
@@ -133,7 +79,3 @@ void* BeginStack(std::byte* top, uint64_t modes, void (*enter)(void*)) {
 }
 
 }  // namespace yoke
-
-#else
-#error "yoke needs x86-64 or arm64"
-#endif
