@@ -23,4 +23,4 @@ set(ENV{PKG_CONFIG_SYSROOT_DIR} ${root})
 set(CMAKE_CXX_FLAGS_INIT "-isystem ${root}/usr/include/aarch64-linux-gnu")
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-L${libraries} -Wl,-rpath-link,${libraries} -Wl,--allow-shlib-undefined")  # their C library is newer
 set(CMAKE_SHARED_LINKER_FLAGS_INIT "${CMAKE_EXE_LINKER_FLAGS_INIT}")
-set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static -L ${root})
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static -cpu cortex-a72 -L ${root})  # oneDNN crashes on its own one
