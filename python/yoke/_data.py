@@ -31,7 +31,7 @@ def _dense(x: Any) -> Examples:
         raise UserError(f"expected numbers, got an array of {array.dtype}")
     if array.ndim == 3:  # grey images
         array = array[:, np.newaxis]
-    if array.dtype != np.uint8:
+    if array.dtype not in (np.uint8, np.float32):
         with np.errstate(over="ignore"):  # what is too large is refused as not finite
             array = array.astype(np.float32, copy=False)
     return Examples(np.ascontiguousarray(array))

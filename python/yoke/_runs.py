@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import builtins
+import glob
 import html
 import json
 import logging
@@ -47,6 +48,11 @@ class Run:
     def checkpoint(self) -> str:
         """The newest checkpoint."""
         return os.path.join(self.directory, "last")
+
+    @property
+    def checkpoints(self) -> builtins.list[str]:
+        """All checkpoints that the run keeps, oldest first; each is named by its steps."""
+        return sorted(glob.glob(os.path.join(glob.escape(self.directory), "checkpoints", "[0-9]*")), key=lambda path: int(os.path.basename(path)))
 
     @property
     def test(self) -> dict[str, float]:

@@ -1,65 +1,25 @@
-// A fiber is switched to by exchanging stack pointers; the registers that a function must keep lie
-// on the stacks. For x86-64, as the kernels.
+// A fiber is switched to by exchanging stack pointers (base/processor.h).
 #include "base/fiber.h"
 
 #include <cxxabi.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
-#include <array>
-#include <cstdint>
-#include <cstring>
 #include <utility>
 
 #include "base/check.h"
-
-// void YokeSwitchStack(void** from, void* to, void* argument): leaves the stack pointer in *from
-// and continues on stack `to`, where an earlier call left it, or where Begin says to call a
-// function with `argument`.
-asm(R"(
-  .text
-  .p2align 4
-  .globl YokeSwitchStack
-  .hidden YokeSwitchStack
-  .type YokeSwitchStack, @function
-YokeSwitchStack:
-  .cfi_startproc
-  pushq %rbp
-  pushq %rbx
-  pushq %r12
-  pushq %r13
-  pushq %r14
-  pushq %r15
-  subq $8, %rsp
-  stmxcsr (%rsp)
-  fnstcw 4(%rsp)
-  movq %rsp, (%rdi)
-  movq %rsi, %rsp
-  ldmxcsr (%rsp)
-  fldcw 4(%rsp)
-  addq $8, %rsp
-  popq %r15
-  popq %r14
-  popq %r13
-  popq %r12
-  popq %rbx
-  popq %rbp
-  movq %rdx, %rdi
-  ret
-  .cfi_endproc
-  .size YokeSwitchStack, . - YokeSwitchStack
-)");
-extern "C" void YokeSwitchStack(void** from, void* to, void* argument);
+#include "base/processor.h"
 
 namespace yoke {
 namespace {
 
-constexpr size_t kPage = 4096;
 constexpr size_t kRoomyStack = size_t{1} << 20, kStack = size_t{1} << 18;
 constexpr size_t kArena = size_t{1} << 26;  // one mapping for many stacks
 
 }  // namespace
 
-FiberStacks::FiberStacks(size_t fibers) : bytes_(fibers <= kRoomy ? kRoomyStack : kStack) {}
+FiberStacks::FiberStacks(size_t fibers)
+    : page_(sysconf(_SC_PAGESIZE)), bytes_(fibers <= kRoomy ? kRoomyStack : kStack) {}
 
 FiberStacks::~FiberStacks() {
   for (void* arena : arenas_) munmap(arena, kArena);
@@ -79,7 +39,7 @@ void FiberStacks::Grow() {
     std::byte* stack = static_cast<std::byte*>(arena) + at - bytes_;
     free_.push_back(stack);
     // Where no guard can be had, there is none.
-    if (bytes_ == kRoomyStack && guards_ < kRoomy && mprotect(stack, kPage, PROT_NONE) == 0)
+    if (bytes_ == kRoomyStack && guards_ < kRoomy && mprotect(stack, page_, PROT_NONE) == 0)
       ++guards_;
   }
 }
@@ -88,26 +48,17 @@ std::span<std::byte> FiberStacks::Take() {
   if (free_.empty()) Grow();
   std::byte* stack = free_.back();
   free_.pop_back();
-  return {stack + kPage, bytes_ - kPage};
+  return {stack + page_, bytes_ - page_};
 }
 
-void FiberStacks::Return(std::span<std::byte> stack) { free_.push_back(stack.data() - kPage); }
+void FiberStacks::Return(std::span<std::byte> stack) { free_.push_back(stack.data() - page_); }
 
 Fiber::Fiber(FiberStacks& stacks, std::function<void()> body)
-    : stacks_(stacks), body_(std::move(body)) {
-  asm volatile("stmxcsr %0" : "=m"(sse_modes_));
-  asm volatile("fnstcw %0" : "=m"(x87_modes_));
-}
+    : stacks_(stacks), body_(std::move(body)), modes_(FloatingPointModes()) {}
 
-/// Prepares a stack on which YokeSwitchStack calls Enter.
 void Fiber::Begin() {
   stack_ = stacks_.Take();
-  // From the stack pointer on: modes, six registers, where to return to, and an end for unwinders.
-  std::array<uint64_t, 9> frame = {};
-  frame[0] = sse_modes_ | uint64_t{x87_modes_} << 32;
-  frame[7] = reinterpret_cast<uint64_t>(&Fiber::Enter);
-  std::byte* top = stack_.data() + stack_.size();
-  own_ = std::memcpy(top - sizeof frame, frame.data(), sizeof frame);
+  own_ = BeginStack(stack_.data() + stack_.size(), modes_, &Fiber::Enter);
 }
 
 void Fiber::Enter(void* fiber) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <vector>
@@ -46,6 +47,7 @@ class FiberStacks {
  private:
   void Grow();
 
+  const size_t page_;   // a guard's bytes
   const size_t bytes_;  // of a stack, its guard included
   size_t guards_ = 0;
   std::vector<void*> arenas_;
@@ -84,8 +86,7 @@ class Fiber {
   void* own_ = nullptr;      // its stack pointer while it is suspended
   void* resumer_ = nullptr;  // its resumer's, while it runs
   Exceptions exceptions_;
-  unsigned int sse_modes_ = 0;
-  unsigned short x87_modes_ = 0;
+  uint64_t modes_;  // floating-point modes to begin with
   bool ended_ = false;
   FiberWatch watch_;
 };

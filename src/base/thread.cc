@@ -1,8 +1,6 @@
-// RequireThreads: threads that do nothing, all there at the same time. Denormals: two bits of the
-// register that controls vector arithmetic (x86-64's MXCSR).
+// RequireThreads: threads that do nothing, all there at the same time. Denormals: base/processor.h.
 #include "base/thread.h"
 
-#include <pmmintrin.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,6 +14,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/processor.h"
 
 namespace yoke {
 namespace {
@@ -58,7 +57,7 @@ class IdleThreads {
   std::vector<std::jthread> threads_;
 };
 
-constexpr uint32_t kFlush = _MM_FLUSH_ZERO_ON | _MM_DENORMALS_ZERO_ON;
+uint32_t Modes() { return static_cast<uint32_t>(FloatingPointModes()); }
 
 }  // namespace
 
@@ -113,13 +112,15 @@ void ParallelFor(int64_t n, int threads, const std::function<void(int64_t, int64
 }
 
 uint32_t FlushDenormals() {
-  const uint32_t before = _mm_getcsr();
-  _mm_setcsr(before | kFlush);
+  const uint32_t before = Modes();
+  SetArithmeticModes(before | kFlushingModes);
   return before;
 }
 
-void ComputeAs(uint32_t before) { _mm_setcsr((_mm_getcsr() & ~kFlush) | (before & kFlush)); }
+void ComputeAs(uint32_t before) {
+  SetArithmeticModes((Modes() & ~kFlushingModes) | (before & kFlushingModes));
+}
 
-bool FlushesDenormals() { return (_mm_getcsr() & kFlush) == kFlush; }
+bool FlushesDenormals() { return (Modes() & kFlushingModes) == kFlushingModes; }
 
 }  // namespace yoke

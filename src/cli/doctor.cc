@@ -29,13 +29,16 @@ std::string Plural(int64_t count, const std::string& noun) {
 }
 
 Finding ProcessorFinding() {
-  return {"processor", fmt::format("{}: {}", CpuModel(), fmt::join(CpuFeatures(), " ")),
-          "yoke is built for AVX2; oneDNN uses newer instructions if the processor has them."};
+  return {
+      "processor", fmt::format("{}: {}", CpuModel(), fmt::join(CpuFeatures(), " ")),
+      fmt::format("yoke is built for {}; oneDNN uses newer instructions if the processor has them.",
+                  DescribeKernelLibrary().level == "portable" ? "any arm64" : "AVX2")};
 }
 
 Finding InstructionsFinding() {
   const KernelLibrary library = DescribeKernelLibrary();
-  std::string meaning = library.level == "avx2"
+  std::string meaning = library.level == "portable" ? "Four elements per instruction. "
+                        : library.level == "avx2"
                             ? "Eight elements per instruction: about half the speed of AVX-512. "
                             : "Sixteen elements per instruction: full speed in f32. ";
   meaning += library.fast_bf16

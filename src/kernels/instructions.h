@@ -1,11 +1,12 @@
 // Instructions: which of the CPU's our loops may use.
 #pragma once
 
+#include <processor_target.h>  // YOKE_AVX512
+
 namespace yoke::cpu {
 
 /// Throws UserError where YOKE_ISA asks for what there is not. Whether this CPU, as the kernel
-/// library is allowed to see it (YOKE_ISA, ONEDNN_MAX_CPU_ISA), runs functions of the target
-/// "avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512".
+/// library is allowed to see it (YOKE_ISA, ONEDNN_MAX_CPU_ISA), runs functions with YOKE_AVX512.
 bool HasAvx512();
 /// The same for AVX512-BF16.
 bool HasAvx512Bf16();

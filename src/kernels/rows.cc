@@ -40,8 +40,7 @@ void GatherRowAvx2(const RowGather& g, const From* from, T* to) {
 }
 
 template <typename From, typename T>
-[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")]] void GatherRowAvx512(
-    const RowGather& g, const From* from, T* to) {
+YOKE_AVX512 void GatherRowAvx512(const RowGather& g, const From* from, T* to) {
   GatherRow(g, from, to);
 }
 

@@ -2,7 +2,6 @@
 #include "base/fiber.h"
 
 #include <gtest/gtest.h>
-#include <immintrin.h>
 
 #include <array>
 #include <exception>
@@ -10,6 +9,8 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+
+#include "base/thread.h"
 
 namespace yoke::fiber_test {
 
@@ -109,18 +110,20 @@ TEST(Fiber, ResumesWhileAnExceptionIsHandled) {
 
 TEST(Fiber, KeepsItsFloatingPointModes) {
   FiberStacks stacks(1);
-  const unsigned before = _mm_getcsr();
+  const uint32_t before = FlushDenormals();
+  ComputeAs(0);
   std::optional<Fiber> fiber;
   fiber.emplace(stacks, [&] {
-    EXPECT_EQ(_mm_getcsr() & _MM_FLUSH_ZERO_MASK, before & _MM_FLUSH_ZERO_MASK);
-    _MM_SET_FLUSH_ZERO_MODE(_MM_FLUSH_ZERO_ON);
+    EXPECT_FALSE(FlushesDenormals());
+    FlushDenormals();
     fiber->Suspend();
-    EXPECT_EQ(_MM_GET_FLUSH_ZERO_MODE(), _MM_FLUSH_ZERO_ON);
+    EXPECT_TRUE(FlushesDenormals());
   });
   while (!fiber->ended()) {
     fiber->Resume();
-    EXPECT_EQ(_MM_GET_FLUSH_ZERO_MODE(), _MM_FLUSH_ZERO_OFF);
+    EXPECT_FALSE(FlushesDenormals());
   }
+  ComputeAs(before);
 }
 
 TEST(Fiber, UsesAStackAgain) {

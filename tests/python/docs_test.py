@@ -44,18 +44,25 @@ class DocsTest(unittest.TestCase):
                 if callable(value) and not member.startswith("_"):
                     self.assertTrue(value.__doc__, f"{name}.{member}")
 
-    def test_the_page_of_python(self):
-        from sklearn.datasets import load_digits
-        pathlib.Path("job.toml").write_text('[data]\nformat = "synthetic-digits"\ntrain_size = 500\ntest_size = 100\n[model]\nname = "mlp"\n'
-                                            'widths = [16]\n[train]\nlearning_rate = 0.05\n[node]\nthreads = 1\n')
-        digits, classes = load_digits(return_X_y=True)
-        names = {"x": np.zeros((3, 784), np.float32), "y": np.arange(3)}
-        code = re.findall(r"^```python\n(.*?)^```", (CLONE / "docs/python.md").read_text(), re.MULTILINE | re.DOTALL)
-        self.assertGreaterEqual(len(code), 4)
+    def run_blocks(self, page, names):
+        """Runs the page's blocks in Python, with a small job in place of those that it names; returns how many there are."""
+        for job in ("job.toml", "digits.toml"):
+            pathlib.Path(job).write_text('[data]\nformat = "synthetic-digits"\ntrain_size = 500\ntest_size = 100\n[model]\nname = "mlp"\n'
+                                         'widths = [16]\n[train]\nlearning_rate = 0.05\n[node]\nthreads = 1\n')
+        code = re.findall(r"^```python\n(.*?)^```", (CLONE / page).read_text(), re.MULTILINE | re.DOTALL)
         for block in code:
             if "sklearn" in block:
-                names.update(x=digits, y=classes)
+                from sklearn.datasets import load_digits
+                names.update(zip("xy", load_digits(return_X_y=True)))
             exec(block, names)  # noqa: S102
+        return len(code)
+
+    def test_the_readme(self):
+        self.assertEqual(self.run_blocks("README.md", {}), 1)
+
+    def test_the_page_of_python(self):
+        names = {"x": np.zeros((3, 784), np.float32), "y": np.arange(3)}
+        self.assertGreaterEqual(self.run_blocks("docs/python.md", names), 4)
 
 
 if __name__ == "__main__":

@@ -55,6 +55,8 @@ class PackageTest(unittest.TestCase):
         self.assertEqual(run.metrics["test_accuracy"].shape, (2,))
         self.assertEqual(list(run.table()["epoch"]), [1, 2])
         self.assertIn("<html", run.report())
+        self.assertEqual([os.path.basename(path) for path in run.checkpoints], ["19", "38"])
+        self.assertTrue(os.path.samefile(run.checkpoints[-1], run.checkpoint))
 
     def test_arrays_of_each_kind(self):
         pairs = {"float64": X.astype(float), "list": X.tolist(), "fortran": np.asfortranarray(X), "csr": scipy.sparse.csr_array(X),

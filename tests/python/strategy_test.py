@@ -8,6 +8,7 @@ import tempfile
 import unittest
 
 import numpy as np
+import scipy.sparse
 
 import yoke
 
@@ -135,6 +136,11 @@ class StrategyTest(unittest.TestCase):
             work()
             self.assertEqual(set(Talkative.told), {(rank, (rank - 1) % 4, (rank - 1) % 4, 1.0, 4.0 if rank == 0 else 0, True)
                                                    for rank in range(4)})
+
+    def test_sparse_layers_are_refused(self):
+        job = {name: section for name, section in JOB.items() if name != "data"}
+        with self.assertRaisesRegex(yoke.UserError, 'strategy = "test_mean": strategies of Python train dense layers, and this model has a sparse one'):
+            yoke.train({**job, "cluster": {"strategy": "test_mean", "replicas": 2}}, (scipy.sparse.csr_matrix(X), Y), run="a")
 
     def test_views_of_parameters(self):
         run = yoke.train({**JOB, "cluster": {"strategy": "test_views", "replicas": 1}}, run="a")

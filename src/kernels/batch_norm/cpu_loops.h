@@ -267,7 +267,7 @@ void Run(const NormPass& pass, int64_t begin, int64_t end, double* sums) {
           : SumRows<At, Lanes>(pass, begin, end, sums);
   } else {
     plain ? WritePlanes<At, Lanes>(pass, begin, end) : WriteRows<At, Lanes>(pass, begin, end);
-    if constexpr (At::Uses(kStreams)) _mm_sfence();
+    if constexpr (At::Uses(kStreams)) EndStream();
   }
 }
 

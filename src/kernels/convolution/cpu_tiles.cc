@@ -1,121 +1,27 @@
 // Tiles of M input channels by V registers of output channels: M * V sums, and for each pixel V
-// loads and M broadcasts for M * V multiplications, so that loads never limit. With AVX2 a tile has
-// two registers of 8 output channels.
+// loads and M broadcasts for M * V multiplications, so that loads never limit. Here a tile has two
+// registers of 8 output channels; cpu_tiles_avx512.cc has those for AVX-512.
 #include "kernels/convolution/cpu_tiles.h"
-
-#include <immintrin.h>
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
+#include "kernels/cpu/vector.h"
 #include "kernels/instructions.h"
 
 namespace yoke::cpu {
 namespace {
 
-constexpr int kRegisters = 24;  // of sums; the other 8 hold y and a broadcast x
-constexpr int kMostChannels = 12;
-
-constexpr int MostChannels(int registers) {
-  const int most = kRegisters / registers;
-  return most < kMostChannels ? most : kMostChannels;
-}
-
-struct F32Cells {
-  using Cell = float;
-  [[gnu::target("avx512f"), gnu::always_inline]] static inline void Add(__m512& sum, const Cell* x,
-                                                                        const __m512& y) {
-    sum = _mm512_fmadd_ps(_mm512_set1_ps(*x), y, sum);
-  }
-};
-
-struct Bf16Cells {
-  using Cell = int32_t;
-  [[gnu::target("avx512f,avx512bf16"), gnu::always_inline]] static inline void Add(
-      __m512& sum, const Cell* x, const __m512& y) {
-    sum = _mm512_dpbf16_ps(sum, (__m512bh)_mm512_set1_epi32(*x), (__m512bh)y);
-  }
-};
-
-struct F32Loads {
-  [[gnu::target("avx512f"), gnu::always_inline]] static inline __m512i Load(const LaneRun& run,
-                                                                            int64_t at,
-                                                                            __mmask16 some) {
-    return _mm512_maskz_loadu_epi32(some, static_cast<const float*>(run.first) + at);
-  }
-};
-
-struct Bf16Loads {
-  [[gnu::target("avx512f,avx512bw,avx512vl"), gnu::always_inline]] static inline __m512i Load(
-      const LaneRun& run, int64_t at, __mmask16 some) {
-    const __m512i low = Half(run.first, at, some);
-    if (!run.second) return low;
-    return _mm512_or_si512(low, _mm512_maskz_slli_epi32(0xFFFF, Half(run.second, at, some), 16));
-  }
-  [[gnu::target("avx512f,avx512bw,avx512vl"), gnu::always_inline]] static inline __m512i Half(
-      const void* from, int64_t at, __mmask16 some) {
-    return _mm512_maskz_cvtepu16_epi32(
-        some, _mm256_maskz_loadu_epi16(some, static_cast<const uint16_t*>(from) + at));
-  }
-};
-
-template <typename Loads>
-[[gnu::target("avx512f,avx512bw,avx512vl,prefer-vector-width=512")]] void Pack(
-    const LaneRun& given) {
-  const LaneRun run = given;  // a copy that no store can change
-  auto* to = static_cast<int32_t*>(run.to);
-  for (int64_t pixel = 0; pixel < run.pixels; ++pixel)
-    for (int64_t lane = 0; lane < run.lanes; lane += kLanes, to += kLanes) {
-      const int64_t left = run.real - lane;
-      const __mmask16 some = left >= kLanes ? 0xFFFF : left <= 0 ? 0 : (1U << left) - 1;
-      _mm512_storeu_si512(to, Loads::Load(run, pixel * run.step + lane, some));
-    }
-}
-
-template <typename Cells, int M, int V>
-[[gnu::target("avx512f,avx512bf16,prefer-vector-width=512")]] void Sum(const Tile& t) {
-  using Cell = typename Cells::Cell;
-  __m512 sums[M][V];
-#pragma GCC unroll 24
-  for (int m = 0; m < M; ++m)
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v)
-      sums[m][v] =
-          t.first ? _mm512_setzero_ps() : _mm512_loadu_ps(t.sums + m * t.sums_step + v * kLanes);
-  for (int64_t image = 0; image < t.images; ++image)
-    for (int64_t row = 0; row < t.rows; ++row) {
-      const Cell* x = static_cast<const Cell*>(t.x) + image * t.x_image + row * t.x_row;
-      const float* y = static_cast<const float*>(t.y) + image * t.y_image + row * t.y_row;
-      const char* line = t.fetched.line + image * t.fetched.image + row * t.fetched.row;
-      for (int64_t column = 0; column < t.columns;
-           ++column, x += t.x_column, y += V * kLanes, line += t.fetched.column) {
-        _mm_prefetch(line, _MM_HINT_T1);
-        __m512 values[V];
-#pragma GCC unroll 4
-        for (int v = 0; v < V; ++v) values[v] = _mm512_loadu_ps(y + v * kLanes);
-#pragma GCC unroll 24
-        for (int m = 0; m < M; ++m)
-#pragma GCC unroll 4
-          for (int v = 0; v < V; ++v) Cells::Add(sums[m][v], x + m, values[v]);
-      }
-    }
-#pragma GCC unroll 24
-  for (int m = 0; m < M; ++m)
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) _mm512_storeu_ps(t.sums + m * t.sums_step + v * kLanes, sums[m][v]);
-}
-
 constexpr int kChannelsAvx2 = 6;  // 12 registers of sums
 
 template <int M>
 void SumAvx2(const Tile& t) {
-  __m256 sums[M][2];
+  using Eight = Vector<8>;
+  Eight::Floats sums[M][2];
 #pragma GCC unroll 6
   for (int m = 0; m < M; ++m)
     for (int v = 0; v < 2; ++v)
-      sums[m][v] =
-          t.first ? _mm256_setzero_ps() : _mm256_loadu_ps(t.sums + m * t.sums_step + 8 * v);
+      sums[m][v] = t.first ? Eight::Floats{} : Eight::Load(t.sums + m * t.sums_step + 8 * v);
   for (int64_t image = 0; image < t.images; ++image)
     for (int64_t row = 0; row < t.rows; ++row) {
       const float* x = static_cast<const float*>(t.x) + image * t.x_image + row * t.x_row;
@@ -123,19 +29,18 @@ void SumAvx2(const Tile& t) {
       const char* line = t.fetched.line + image * t.fetched.image + row * t.fetched.row;
       for (int64_t column = 0; column < t.columns;
            ++column, x += t.x_column, y += kLanes, line += t.fetched.column) {
-        _mm_prefetch(line, _MM_HINT_T1);
-        const __m256 low = _mm256_loadu_ps(y), high = _mm256_loadu_ps(y + 8);
+        __builtin_prefetch(line, 0, 2);
+        const Eight::Floats low = Eight::Load(y), high = Eight::Load(y + 8);
 #pragma GCC unroll 6
         for (int m = 0; m < M; ++m) {
-          const __m256 value = _mm256_broadcast_ss(x + m);
-          sums[m][0] = _mm256_fmadd_ps(value, low, sums[m][0]);
-          sums[m][1] = _mm256_fmadd_ps(value, high, sums[m][1]);
+          sums[m][0] += x[m] * low;
+          sums[m][1] += x[m] * high;
         }
       }
     }
 #pragma GCC unroll 6
   for (int m = 0; m < M; ++m)
-    for (int v = 0; v < 2; ++v) _mm256_storeu_ps(t.sums + m * t.sums_step + 8 * v, sums[m][v]);
+    for (int v = 0; v < 2; ++v) Eight::Store(sums[m][v], t.sums + m * t.sums_step + 8 * v);
 }
 
 void PackAvx2(const LaneRun& run) {
@@ -148,19 +53,6 @@ void PackAvx2(const LaneRun& run) {
   }
 }
 
-using Row = std::array<TileFunction, kMostChannels>;
-
-template <typename Cells, int V, size_t... M>
-constexpr Row MakeRow(std::index_sequence<M...> /*channels*/) {
-  return {(static_cast<int>(M) < MostChannels(V) ? Sum < Cells,
-           static_cast<int>(M) < MostChannels(V) ? static_cast<int>(M) + 1 : 1, V > : nullptr)...};
-}
-
-template <typename Cells, size_t... V>
-constexpr std::array<Row, 4> MakeTable(std::index_sequence<V...> /*registers*/) {
-  return {MakeRow<Cells, static_cast<int>(V) + 1>(std::make_index_sequence<kMostChannels>())...};
-}
-
 }  // namespace
 
 bool RunsTiles(DType type) { return type == DType::kF32 || HasAvx512Bf16(); }
@@ -168,21 +60,17 @@ bool RunsTiles(DType type) { return type == DType::kF32 || HasAvx512Bf16(); }
 int MostTileLanes() { return HasAvx512() ? 4 * kLanes : kLanes; }
 
 int MostTileChannels(int outputs) {
-  return HasAvx512() ? MostChannels(outputs / kLanes) : kChannelsAvx2;
+  return HasAvx512() ? MostTileChannelsAvx512(outputs) : kChannelsAvx2;
 }
 
 void PackLanes(DType type, const LaneRun& run) {
-  if (!HasAvx512()) return PackAvx2(run);
-  type == DType::kBf16 ? Pack<Bf16Loads>(run) : Pack<F32Loads>(run);
+  HasAvx512() ? PackLanesAvx512(type, run) : PackAvx2(run);
 }
 
 TileFunction FindTile(DType type, int channels, int outputs) {
-  static constexpr auto kF32 = MakeTable<F32Cells>(std::make_index_sequence<4>());
-  static constexpr auto kBf16 = MakeTable<Bf16Cells>(std::make_index_sequence<4>());
   static constexpr std::array<TileFunction, kChannelsAvx2> kAvx2 = {
       SumAvx2<1>, SumAvx2<2>, SumAvx2<3>, SumAvx2<4>, SumAvx2<5>, SumAvx2<6>};
-  if (!HasAvx512()) return kAvx2[channels - 1];
-  return (type == DType::kBf16 ? kBf16 : kF32)[outputs / kLanes - 1][channels - 1];
+  return HasAvx512() ? FindTileAvx512(type, channels, outputs) : kAvx2[channels - 1];
 }
 
 }  // namespace yoke::cpu

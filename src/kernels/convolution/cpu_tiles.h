@@ -54,4 +54,9 @@ int MostTileChannels(int outputs);
 /// The tile function for `channels` input and `outputs` output channels.
 TileFunction FindTile(DType type, int channels, int outputs);
 
+/// The same for AVX-512, which the CPU must support.
+void PackLanesAvx512(DType type, const LaneRun& run);
+int MostTileChannelsAvx512(int outputs);
+TileFunction FindTileAvx512(DType type, int channels, int outputs);
+
 }  // namespace yoke::cpu

@@ -1,6 +1,7 @@
 // Library: asks oneDNN about itself, and sets which instructions it and our own loops may use.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <processor_levels.h>
 
 #include <algorithm>
 #include <array>
@@ -44,22 +45,14 @@ std::string OneDnnInstructions() {
       return "avx512_core_fp16";
     case dnnl_cpu_isa_avx512_core_amx:
       return "avx512_core_amx";
+    case dnnl_cpu_isa_default:  // no x86-64
+      return "what it finds";
     default:
       return "newer than avx512_core_amx";
   }
 }
 
-/// What our loops and the library's tell apart, least first.
-struct Level {
-  const char* name;
-  dnnl::cpu_isa isa;
-};
-constexpr std::array<Level, 4> kLevels = {{{"avx2", dnnl::cpu_isa::avx2},
-                                           {"avx512", dnnl::cpu_isa::avx512_core},
-                                           {"avx512_bf16", dnnl::cpu_isa::avx512_core_bf16},
-                                           {"amx", dnnl::cpu_isa::avx512_core_amx}}};
-
-/// Whether the instruction set in effect has those of `least`, a level above avx2.
+/// Whether the instruction set in effect has those of `least`, a level above the first.
 bool Has(dnnl::cpu_isa least) {
   const auto wanted = static_cast<unsigned>(least);  // a set of bits
   return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & wanted) == wanted;

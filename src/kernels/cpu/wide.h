@@ -4,7 +4,7 @@
 // the standard library, so everything here is inlined.
 #pragma once
 
-#include <immintrin.h>
+#include <processor_vectors.h>
 
 #include "kernels/cpu/vector.h"
 #include "kernels/instructions.h"
@@ -37,11 +37,7 @@ struct Wide {
     Halves halves;
     std::memcpy(&halves, from, sizeof halves);
     Words words;
-    if constexpr (Lanes == 16)  // g++ converts this long a vector in halves
-      words = reinterpret_cast<Words>(
-          _mm512_maskz_cvtepu16_epi32(0xFFFF, reinterpret_cast<__m256i>(halves)));
-    else
-      words = __builtin_convertvector(halves, Words);
+    ConvertLanes(halves, words);
     v = reinterpret_cast<Floats>(words << 16);
   }
 
@@ -58,30 +54,23 @@ struct Wide {
   [[gnu::always_inline]] static void StoreExact(const Floats& v, float* to) { Store(v, to); }
   [[gnu::always_inline]] static void StoreExact(const Floats& v, Bf16* to) {
     Halves halves;
-    Narrow(reinterpret_cast<Words>(v) >> 16, halves);
+    ConvertLanes(reinterpret_cast<Words>(v) >> 16, halves);
     std::memcpy(static_cast<void*>(to), &halves, sizeof halves);
   }
 
   [[gnu::always_inline]] static void LoadBytes(const uint8_t* from, Ints& v) {
     Bytes bytes;
     std::memcpy(&bytes, from, sizeof bytes);
-    if constexpr (Lanes == 16)
-      v = reinterpret_cast<Ints>(
-          _mm512_maskz_cvtepu8_epi32(0xFFFF, reinterpret_cast<__m128i>(bytes)));
-    else
-      v = __builtin_convertvector(bytes, Ints);
+    ConvertLanes(bytes, v);
   }
   [[gnu::always_inline]] static void StoreBytes(const Ints& v, uint8_t* to) {
     Bytes bytes;
-    if constexpr (Lanes == 16)
-      bytes =
-          reinterpret_cast<Bytes>(_mm512_maskz_cvtepi32_epi8(0xFFFF, reinterpret_cast<__m512i>(v)));
-    else
-      bytes = __builtin_convertvector(v, Bytes);
+    ConvertLanes(v, bytes);
     std::memcpy(to, &bytes, sizeof bytes);
   }
 
-  /// Stores bypassing the caches if `to` and the vector's size are multiples of 32 bytes.
+  /// Stores bypassing the caches if the processor can, and `to` and the vector's size are multiples
+  /// of 32 bytes.
   [[gnu::always_inline]] static void Stream(const Floats& v, float* to) { StreamBytes(v, to); }
   [[gnu::always_inline]] static void Stream(const Floats& v, Bf16* to) {
     Halves halves;
@@ -94,26 +83,7 @@ struct Wide {
   [[gnu::always_inline]] static void Round(const Floats& v, Halves& halves) {
     const auto u = reinterpret_cast<Words>(v);
     const Words rounded = (u + 0x7FFFU + ((u >> 16) & 1U)) >> 16, nan = (u >> 16) | 0x40U;
-    Narrow(v == v ? rounded : nan, halves);
-  }
-  [[gnu::always_inline]] static void Narrow(const Words& words, Halves& halves) {
-    if constexpr (Lanes == 16)
-      halves = reinterpret_cast<Halves>(
-          _mm512_maskz_cvtepi32_epi16(0xFFFF, reinterpret_cast<__m512i>(words)));
-    else
-      halves = __builtin_convertvector(words, Halves);
-  }
-
-  template <typename V>
-  [[gnu::always_inline]] static void StreamBytes(const V& v, void* to) {
-    if constexpr (sizeof(V) % 32 == 0) {
-      __m256i parts[sizeof(V) / 32];
-      std::memcpy(parts, &v, sizeof v);
-      for (size_t i = 0; i < sizeof(V) / 32; ++i)
-        _mm256_stream_si256(static_cast<__m256i*>(to) + i, parts[i]);
-    } else {
-      std::memcpy(to, &v, sizeof v);
-    }
+    ConvertLanes(v == v ? rounded : nan, halves);
   }
 };
 

@@ -122,14 +122,11 @@ class NormLoops {
     return sum;
   }
 
-  /// 1 / sqrt(s): the CPU's estimate with 12 or 14 bits and one Newton step, which doubles the
+  /// 1 / sqrt(s): the CPU's estimate and one Newton step, which doubles the
   /// bits.
   [[gnu::always_inline]] static Floats InverseRoot(const Floats& s) {
     Floats r;
-    if constexpr (Lanes == 16)
-      r = reinterpret_cast<Floats>(_mm512_maskz_rsqrt14_ps(0xFFFF, reinterpret_cast<__m512>(s)));
-    else
-      r = reinterpret_cast<Floats>(_mm256_rsqrt_ps(reinterpret_cast<__m256>(s)));
+    EstimateInverseRoot(s, r);
     return r * (1.5F - 0.5F * s * r * r);
   }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "kernels/instructions.h"
 #include "lsh/row_hasher.h"
 
 namespace yoke {
@@ -52,13 +53,11 @@ void MixAvx2(uint64_t base, std::span<const uint64_t> terms, uint64_t* mixed) {
   MixEach(base, terms, mixed);
 }
 
-[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")]] int32_t CountAvx512(
-    std::span<const int32_t> numbers, int32_t least) {
+YOKE_AVX512 int32_t CountAvx512(std::span<const int32_t> numbers, int32_t least) {
   return CountFrom(numbers, least);
 }
 
-[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")]] void MixAvx512(
-    uint64_t base, std::span<const uint64_t> terms, uint64_t* mixed) {
+YOKE_AVX512 void MixAvx512(uint64_t base, std::span<const uint64_t> terms, uint64_t* mixed) {
   MixEach(base, terms, mixed);
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "kernels/instructions.h"
 #include "lsh/row_hasher.h"
 
 namespace yoke {
@@ -63,8 +64,8 @@ void ProjectAvx2(const Floats* columns, const Terms* hashes, int count, const in
   Project<Avx2>(columns, hashes, count, coordinates, keys);
 }
 
-[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")]] void ProjectAvx512(
-    const Floats* columns, const Terms* hashes, int count, const int32_t* coordinates, Ints& keys) {
+YOKE_AVX512 void ProjectAvx512(const Floats* columns, const Terms* hashes, int count,
+                               const int32_t* coordinates, Ints& keys) {
   Project<Avx512>(columns, hashes, count, coordinates, keys);
 }
 
@@ -103,8 +104,8 @@ void AddValueAvx2(std::span<const Signs> signs, float value, Floats* plus, Float
   AddValue<Avx2>(signs, value, plus, minus);
 }
 
-[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")]] void AddValueAvx512(
-    std::span<const Signs> signs, float value, Floats* plus, Floats* minus) {
+YOKE_AVX512 void AddValueAvx512(std::span<const Signs> signs, float value, Floats* plus,
+                                Floats* minus) {
   AddValue<Avx512>(signs, value, plus, minus);
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "kernels/instructions.h"
 #include "lsh/row_hasher.h"
 
 namespace yoke {
@@ -42,8 +43,8 @@ void WinnersAvx2(const Floats* columns, const int32_t* members, int64_t bins, In
   Winners<Avx2>(columns, members, bins, places);
 }
 
-[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")]] void WinnersAvx512(
-    const Floats* columns, const int32_t* members, int64_t bins, Ints* places) {
+YOKE_AVX512 void WinnersAvx512(const Floats* columns, const int32_t* members, int64_t bins,
+                               Ints* places) {
   Winners<Avx512>(columns, members, bins, places);
 }
 

@@ -72,9 +72,8 @@ struct AdamCorrection {
   }
 }
 
-[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")]] void UpdateAvx512(
-    const UpdateSpan& span, const UpdateStep& step, const AdamCorrection& correction,
-    const AdamConstants& constants) {
+YOKE_AVX512 void UpdateAvx512(const UpdateSpan& span, const UpdateStep& step,
+                              const AdamCorrection& correction, const AdamConstants& constants) {
   UpdateElements(span, step, correction, constants);
 }
 

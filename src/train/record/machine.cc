@@ -51,10 +51,11 @@ std::string CpuModel() {
 }
 
 std::vector<std::string> CpuFeatures() {
-  static constexpr std::array kTelling = {"avx",         "avx2",     "fma",         "f16c",
-                                          "avx_vnni",    "avx512f",  "avx512_vnni", "avx512_bf16",
-                                          "avx512_fp16", "amx_tile", "amx_bf16"};
-  const std::string flags = " " + CpuInfo("flags") + " ";
+  static constexpr std::array kTelling = {
+      "avx",         "avx2",        "fma",      "f16c",     "avx_vnni", "avx512f", "avx512_vnni",
+      "avx512_bf16", "avx512_fp16", "amx_tile", "amx_bf16", "asimd",    "sve",     "bf16"};
+  const std::string flags =
+      " " + CpuInfo("flags") + CpuInfo("Features") + " ";  // x86-64's, arm64's
   std::vector<std::string> found;
   for (const std::string name : kTelling)
     if (flags.find(" " + name + " ") != std::string::npos) found.push_back(name);
