@@ -27,6 +27,13 @@ const std::vector<FormatEntry>& formats() {
   return entries;
 }
 
+bool IsOfKind(const Value& data_section, FormatKind kind) {
+  const Value* const name = data_section.Find("format");
+  return name && std::ranges::any_of(formats(), [&](const FormatEntry& entry) {
+           return entry.kind == kind && *name == Value(entry.name);
+         });
+}
+
 namespace {
 
 std::vector<OptionSpec> ShareOptions() {
@@ -273,17 +280,13 @@ bool CanRescale(const Request& request, const ReadFiles& files) {
          all_reopen(files.test);
 }
 
-const char* KindOf(const DataInfo& info) {
-  return info.regression ? "target numbers" : "classes or labels";
-}
-
 void CheckValidation(const std::string& where, const DataInfo& read, const DataInfo& train) {
   Require(read.input == train.input, "{}: examples are {}; the training data's are {}", where,
           read.input.Text(), train.input.Text());
   Require(read.regression == train.regression, "{}: the files hold {}; the training data hold {}",
-          where, KindOf(read), KindOf(train));
+          where, read.LabelKind(), train.LabelKind());
   Require(read.outputs == train.outputs, "{}: {} {}; the training data have {}", where,
-          read.outputs, KindOf(read), train.outputs);
+          read.outputs, read.LabelKind(), train.outputs);
 }
 
 // The validation files of a job, read like the training data. `notes` gets what they tell.
@@ -385,7 +388,7 @@ std::unique_ptr<Reader> OpenLike(const Value& data_section, const LikeRequest& l
                   .test_only = !share,
                   .labels_optional = like.labels_optional,
                   .memory_limit = ArrayLimit(options)};
-  const bool may_hold_test = request.format.name == "image-folder";
+  const bool may_hold_test = request.format.holds_splits;
   if (files.test.empty()) files.test = PathsOf(options, share && !may_hold_test ? "train" : "test");
   if (files.test.empty() && may_hold_test) files.train = PathsOf(options, "train");
   Require(!files.test.empty() || !files.train.empty() || request.format.synthetic,
@@ -401,8 +404,8 @@ std::unique_ptr<Reader> OpenLike(const Value& data_section, const LikeRequest& l
           files.test.empty() ? options.section() : files.test.front(), read.input.Text(),
           like.like.input.Text());
   Require(read.regression == like.like.regression,
-          "format '{}' reads {}, and the model predicts {}", request.format.name, KindOf(read),
-          read.regression ? "classes or labels" : "numbers");
+          "format '{}' reads {}, and the model predicts {}", request.format.name, read.LabelKind(),
+          like.like.LabelKind());
   Normalization normalization = like.like.normalization;
   normalization.rescaling = loaded.info.normalization.rescaling;  // what the format has done
   loaded.info.normalization = std::move(normalization);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/layer.h"
+#include "tensor/label_kind.h"
 
 namespace yoke {
 
@@ -21,7 +22,7 @@ struct ModelTask {
   bool regression = false;  ///< Numbers instead of a class.
 
   /// What the data has for each example: "classes", "labels" or "targets".
-  const char* Kind() const { return regression ? "targets" : multi_label ? "labels" : "classes"; }
+  const char* Kind() const { return LabelKind(regression, multi_label); }
   /// The loss of a model that names none.
   const char* UsualLoss() const {
     if (regression) return "mean_squared_error";

@@ -118,7 +118,10 @@ class CsvLoader {
     const int64_t before = data.size;
     for (std::string_view line; lines.NextFilled(line);) {
       const auto& cells = cells_.Cut(lines, line);
-      if (lines.Number() == 1 && SetColumns(lines, path, cells)) continue;
+      if (lines.Number() == 1) {
+        if (!line.starts_with('"')) CheckDelimiter(lines, cells);
+        if (SetColumns(lines, path, cells)) continue;
+      }
       AddExample(lines, cells, data);
     }
     Require(data.size > before,
@@ -129,7 +132,6 @@ class CsvLoader {
   bool SetColumns(const LineReader& lines, const std::string& path,
                   const std::vector<std::string_view>& cells) {
     columns_ = static_cast<int64_t>(cells.size());
-    CheckDelimiter(lines, cells);
     has_header_ = IsHeader(path, cells);
     names_.clear();
     if (has_header_) names_.assign(cells.begin(), cells.end());
@@ -142,9 +144,9 @@ class CsvLoader {
     return has_header_;
   }
 
-  // One column may be several by another delimiter.
+  // One column without quotes may be several by another delimiter.
   void CheckDelimiter(const LineReader& lines, const std::vector<std::string_view>& cells) const {
-    if (columns_ > 1) return;
+    if (cells.size() > 1) return;
     for (const auto& [delimiter, word] :
          {std::pair(';', ";"), {'\t', "\\t"}, {'|', "|"}, {',', ","}})
       if (cells[0].find(delimiter) != cells[0].npos)
@@ -391,6 +393,7 @@ std::vector<OptionSpec> CsvOptions() {
 
 FormatEntry csv_format() {
   return {.name = "csv",
+          .kind = FormatKind::kTable,
           .summary = "CSV: numbers, categories, and a class or targets, in columns; dense",
           .options = CsvOptions(),
           .load = LoadCsv};

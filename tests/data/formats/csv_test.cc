@@ -43,6 +43,18 @@ TEST(Csv, ReadsQuotedCells) {
   EXPECT_THAT(data.info.label_names, ElementsAre("\"", "a, \"b\""));
 }
 
+TEST(Csv, DoubtsTheDelimiterOfOneColumnUnlessItIsQuoted) {
+  const DataInfo like{
+      .input = {2}, .outputs = 2, .label_names = {"5", "7"}, .encodings = {{{"a;b", "c, d"}}}};
+  LoadCase load{.format = "csv",
+                .options = {{"header", "no"}},
+                .content = {{"test", "\"a;b\"\n\"c, d\"\n"}},
+                .files = {.test = {"test"}, .like = &like, .labels_optional = true}};
+  EXPECT_THAT(LoadMemory(load).test.floats.span(), ElementsAre(1, 0, 0, 1));
+  load.content["test"] = "a;b\nc\n";
+  EXPECT_THAT(LoadError(load), HasSubstr("data.delimiter = \";\" divides it"));
+}
+
 TEST(Csv, NeedsNoClassToPredict) {
   const DataInfo like{.input = {2}, .outputs = 2, .label_names = {"5", "7"}};
   LoadCase load{.format = "csv",
