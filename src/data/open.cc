@@ -217,11 +217,8 @@ std::vector<int32_t> ClassesToSplit(const Options& options, const DataInfo& info
 void CheckFiles(const Request& request, const ReadFiles& files) {
   for (const auto& paths : {files.train, files.test, PathsOf(request.options, "validation")})
     for (const std::string& path : paths)
-      Require(!path.ends_with(".parquet"),
-              "{}: Parquet files are not read; expected CSV, which pandas writes: "
-              "pandas.read_parquet(path).to_csv(path, index=False), or arrays through the Python "
-              "package",
-              path);
+      Require(request.format.kind == FormatKind::kTable || !path.ends_with(".parquet"),
+              "{}: a Parquet file; expected format = \"parquet\"", path);
   Require(!request.format.synthetic || !request.options.Has("validation"),
           "{}: format '{}' reads no files; expected validation_share",
           request.options.Where("validation"), request.format.name);

@@ -3,15 +3,14 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "data/reader.h"
 #include "data/storage.h"
 #include "data/text.h"
+#include "data/text_ids.h"
 
 namespace yoke {
 
@@ -20,6 +19,9 @@ bool IsMissing(std::string_view cell);
 
 /// Whether a cell looks like a date: "2026-11-28", "28/11/2026", "28.11.2026 17:40".
 bool IsDate(std::string_view cell);
+
+/// What became of a cell.
+enum class CellPut : uint8_t { kNot, kValue, kMissing };
 
 /// Learns the encodings from the rows of the training files, then applies them. The first cell
 /// that is not missing tells whether a column holds numbers or texts.
@@ -37,13 +39,17 @@ class TableColumns {
   int64_t size() const { return static_cast<int64_t>(columns_.size()); }
   /// Numbers that a row takes: one a column while learning, then the features.
   int64_t Width() const { return learning_ ? size() : features_; }
-  /// Writes a plain number to its row; false: Put must judge the cell.
-  bool PutNumber(std::string_view cell, int64_t column, float* row) const {
-    const Column& its = At(column);
-    if (its.kind != Kind::kNumber || !rescaling_.origin.empty()) return false;
-    const char* begin = cell.data();
-    const char* const end = begin + cell.size();
-    return ScanFloat(begin, end, row[learning_ ? column : its.feature]) && begin == end;
+  /// Where a row has the number of a column, if its cells may be scanned to it as they are; -1: Put
+  /// must judge them. Column -1 is none.
+  int64_t PlaceOfNumber(int64_t column) const {
+    if (column < 0 || At(column).kind != Kind::kNumber || !rescaling_.origin.empty()) return -1;
+    return learning_ ? column : At(column).feature;
+  }
+  /// Writes a cell to its row, which is zero, if nothing new is learned from it and nothing is
+  /// wrong with it. Several threads may call it. The caller counts what is missing.
+  CellPut PutKnown(std::string_view cell, int64_t column, float* row) const;
+  void CountMissing(int64_t column, int64_t cells) {
+    columns_[static_cast<size_t>(column)].missing += cells;
   }
   /// Writes a cell to its row, which is zero. Returns what is wrong with the cell, or "".
   std::string Put(std::string_view cell, int64_t column, float* row);
@@ -66,14 +72,15 @@ class TableColumns {
     int64_t feature = 0;  // its first
     int64_t missing = 0;
     ColumnEncoding encoding = {};
-    std::unordered_map<std::string, int32_t, TextHash, std::equal_to<>> ids = {};  // of texts
+    TextIds ids = {};  // of texts
   };
 
   const Column& At(int64_t column) const { return columns_[static_cast<size_t>(column)]; }
   bool ReadNumber(std::string_view cell, const Column& column, float& number,
                   std::string& problem) const;
-  std::string PutText(std::string_view cell, Column& column, float* to) const;
-  void PutMissing(Column& column, float* to);
+  std::string LearnText(std::string_view cell, Column& column, float* to) const;
+  CellPut PutText(std::string_view cell, const Column& column, float* to) const;
+  void PutMissing(const Column& column, float* to) const;
   std::string StartText(std::string_view cell, Column& column) const;
   float Fill(const Column& column) const;
   void SetMeans(int64_t rows, const float* raw);
