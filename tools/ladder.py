@@ -13,6 +13,7 @@ import check
 HOMES = {
     r"(oneapi/dnnl/)?dnnl.*\.hp*": r"kernels/(cpu/|\w+/cpu).*",
     r"mpi\.h": r"comm/mpi(_\w+)?\.(cc|h)",
+    r"(arrow|parquet)/.*": r"data/parquet_arrow\.cc",
     r"hwloc.*\.h": r"base/topology\.cc",
     r"nccl\.h": r"comm/nccl\.cc",
     r"cu(da|blas|dnn|rand|sparse).*\.h": r"tensor/cuda.*|kernels/(cuda/|\w+/cuda).*|comm/nccl\.cc",

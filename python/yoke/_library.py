@@ -2,11 +2,12 @@
 import os
 import pathlib
 
-# Where a launcher's processes find what speaks over its MPI: beside the program, not beside Python.
+# Where a launcher's processes find what speaks over its MPI, and what reads Parquet files: beside the program, not beside Python.
 _folder = pathlib.Path(__file__).resolve().parent
-for _libraries in (_folder / "bin/yoke-mpi", _folder.parents[1] / "build/bin/yoke-mpi"):
-    if _libraries.is_dir():
-        os.environ.setdefault("YOKE_MPI_LIBRARIES", str(_libraries))
+for _programs in (_folder / "bin", _folder.parents[1] / "build/bin"):
+    for _variable, _libraries in (("YOKE_MPI_LIBRARIES", "yoke-mpi"), ("YOKE_PARQUET_LIBRARY", "yoke-parquet/arrow.so")):
+        if (_programs / _libraries).exists():
+            os.environ.setdefault(_variable, str(_programs / _libraries))
 
 # The OpenMP library reads this when it is loaded. Threads that wait long cost other programs their cores.
 _briefly = not {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys()

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "train/job/parts.h"
 
 namespace yoke {
 namespace {
@@ -60,18 +59,18 @@ void Adopt(const CsrRows& rows, SparseArrays& into) {
   Adopt(rows.values, rows.owner, into.values);
 }
 
-const char* KindOf(const DataInfo& info) { return info.sparse ? "sparse" : "dense"; }
+const char* Storage(const DataInfo& info) { return info.sparse ? "sparse" : "dense"; }
 
 void RequireLike(const DataInfo& given, const DataInfo& like, const char* what) {
-  Require(given.sparse == like.sparse, "{} are {}; expected {} ones", what, KindOf(given),
-          KindOf(like));
+  Require(given.sparse == like.sparse, "{} are {}; expected {} ones", what, Storage(given),
+          Storage(like));
   Require(given.input == like.input, "{} are {}; expected {}", what, given.input.Text(),
           like.input.Text());
   if (!given.labelled) return;
   Require(given.multi_label == like.multi_label && given.regression == like.regression &&
               given.outputs == like.outputs,
-          "{} have {} {}; expected {} {}", what, given.outputs, TaskOf(given).Kind(), like.outputs,
-          TaskOf(like).Kind());
+          "{} have {} {}; expected {} {}", what, given.outputs, given.LabelKind(), like.outputs,
+          like.LabelKind());
 }
 
 }  // namespace

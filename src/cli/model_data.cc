@@ -150,7 +150,7 @@ DataInfo InfoFor(const ModelFile& model, const std::string& format) {
     const Value list = found == facts.end() ? Value(List{}) : ParseJson(found->second);
     return NumbersAt(Table{{"list", list}}, "list");
   };
-  const bool images = format == "idx" || format == "cifar" || format == "image-folder";
+  const bool images = IsOfKind(Table{{"format", format}}, FormatKind::kImages);
   const auto scale = facts.find("input_scale");
   info.normalization.scale = scale != facts.end()                 ? std::stod(scale->second)
                              : images && !facts.contains("input") ? 1.0 / 255

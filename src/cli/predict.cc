@@ -66,7 +66,7 @@ class PredictCommand : public Command {
     arguments.Option("--threshold", "P", &threshold_,
                      "Of sets of labels: print those of at least this probability, at most K");
     arguments.Option("--output", "FILE", &output_,
-                     "Write the predictions to FILE.csv or FILE.jsonl");
+                     "Write the predictions to FILE.csv, FILE.jsonl or FILE.parquet");
     search_.Declare(arguments);
   }
 

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/json.h"
+#include "data/parquet.h"
 
 namespace yoke {
 namespace {
@@ -34,13 +35,15 @@ Table Prediction::Fields() const {
 }
 
 void CheckPredictionName(const std::string& path) {
+  if (path.ends_with(".parquet")) return RequireParquet(path);
   Require(path.ends_with(".csv") || path.ends_with(".jsonl"),
-          "--output {}: expected a name that ends in .csv or .jsonl", path);
+          "--output {}: expected a name that ends in .csv, .jsonl or .parquet", path);
 }
 
 PredictionFile::PredictionFile(const std::string& path, const std::vector<std::string>& targets,
                                int64_t top, bool with_files)
-    : json_(path.ends_with(".jsonl")),
+    : path_(path),
+      json_(path.ends_with(".jsonl")),
       with_files_(with_files),
       top_(targets.empty() ? static_cast<size_t>(top) : 0),
       file_(path) {
@@ -51,11 +54,23 @@ PredictionFile::PredictionFile(const std::string& path, const std::vector<std::s
   for (size_t k = 1; k <= top_; ++k)
     for (const char* name : {"label", "score"})
       names.push_back(k == 1 ? std::string(name) : fmt::format("{}_{}", name, k));
-  file_.Write(CsvLine(names));
+  WriteText(CsvLine(names));
 }
 
 void PredictionFile::Write(const Prediction& prediction) {
-  file_.Write(json_ ? FormatJson(prediction.Fields()) + "\n" : Line(prediction));
+  WriteText(json_ ? FormatJson(prediction.Fields()) + "\n" : Line(prediction));
+}
+
+void PredictionFile::WriteText(const std::string& text) {
+  if (path_.ends_with(".parquet"))
+    lines_ += text;
+  else
+    file_.Write(text);
+}
+
+void PredictionFile::Commit() {
+  if (!lines_.empty()) file_.Write(ParquetOf(lines_, path_));
+  file_.Commit();
 }
 
 std::string PredictionFile::Line(const Prediction& prediction) const {

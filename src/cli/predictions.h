@@ -23,7 +23,8 @@ struct Prediction {
   Table Fields() const;
 };
 
-/// A file NAME.csv, with a header and a line an example, or NAME.jsonl, an object a line.
+/// A file NAME.csv, with a header and a line an example, NAME.jsonl, an object a line, or
+/// NAME.parquet, with the columns of NAME.csv.
 class PredictionFile {
  public:
   /// Throws UserError for other names. `targets`: names of a regression's numbers; empty: there are
@@ -32,18 +33,22 @@ class PredictionFile {
                  bool with_files);
 
   void Write(const Prediction& prediction);
-  void Commit() { file_.Commit(); }
+  void Commit();
 
  private:
   std::string Line(const Prediction& prediction) const;
+  void WriteText(const std::string& text);
 
+  std::string path_;
   bool json_;
   bool with_files_;
   size_t top_;  // labels of a line; 0: targets
   OutputFile file_;
+  std::string lines_;  // of Parquet, until all are there
 };
 
-/// Throws UserError unless a name ends in .csv or .jsonl.
+/// Throws UserError unless a name ends in .csv, .jsonl or .parquet, and where Parquet cannot be
+/// written.
 void CheckPredictionName(const std::string& path);
 
 }  // namespace yoke

@@ -27,6 +27,13 @@ const std::vector<FormatEntry>& formats() {
   return entries;
 }
 
+bool IsOfKind(const Value& data_section, FormatKind kind) {
+  const Value* const name = data_section.Find("format");
+  return name && std::ranges::any_of(formats(), [&](const FormatEntry& entry) {
+           return entry.kind == kind && *name == Value(entry.name);
+         });
+}
+
 namespace {
 
 std::vector<OptionSpec> ShareOptions() {
@@ -214,11 +221,8 @@ std::vector<int32_t> ClassesToSplit(const Options& options, const DataInfo& info
 void CheckFiles(const Request& request, const ReadFiles& files) {
   for (const auto& paths : {files.train, files.test, PathsOf(request.options, "validation")})
     for (const std::string& path : paths)
-      Require(!path.ends_with(".parquet"),
-              "{}: Parquet files are not read; expected CSV, which pandas writes: "
-              "pandas.read_parquet(path).to_csv(path, index=False), or arrays through the Python "
-              "package",
-              path);
+      Require(request.format.kind == FormatKind::kTable || !path.ends_with(".parquet"),
+              "{}: a Parquet file; expected format = \"parquet\"", path);
   Require(!request.format.synthetic || !request.options.Has("validation"),
           "{}: format '{}' reads no files; expected validation_share",
           request.options.Where("validation"), request.format.name);
@@ -277,17 +281,13 @@ bool CanRescale(const Request& request, const ReadFiles& files) {
          all_reopen(files.test);
 }
 
-const char* KindOf(const DataInfo& info) {
-  return info.regression ? "target numbers" : "classes or labels";
-}
-
 void CheckValidation(const std::string& where, const DataInfo& read, const DataInfo& train) {
   Require(read.input == train.input, "{}: examples are {}; the training data's are {}", where,
           read.input.Text(), train.input.Text());
   Require(read.regression == train.regression, "{}: the files hold {}; the training data hold {}",
-          where, KindOf(read), KindOf(train));
+          where, read.LabelKind(), train.LabelKind());
   Require(read.outputs == train.outputs, "{}: {} {}; the training data have {}", where,
-          read.outputs, KindOf(read), train.outputs);
+          read.outputs, read.LabelKind(), train.outputs);
 }
 
 // The validation files of a job, read like the training data. `notes` gets what they tell.
@@ -405,8 +405,7 @@ std::unique_ptr<Reader> OpenLike(const Value& data_section, const LikeRequest& l
                   .test_only = !share,
                   .labels_optional = like.labels_optional,
                   .memory_limit = ArrayLimit(options)};
-  const bool may_hold_test =
-      request.format.name == "image-folder" || request.format.name == "text-folder";
+  const bool may_hold_test = request.format.holds_splits;
   if (files.test.empty()) files.test = PathsOf(options, share && !may_hold_test ? "train" : "test");
   if (files.test.empty() && may_hold_test) files.train = PathsOf(options, "train");
   Require(!files.test.empty() || !files.train.empty() || request.format.synthetic,
@@ -422,8 +421,8 @@ std::unique_ptr<Reader> OpenLike(const Value& data_section, const LikeRequest& l
           files.test.empty() ? options.section() : files.test.front(), read.input.Text(),
           like.like.input.Text());
   Require(read.regression == like.like.regression,
-          "format '{}' reads {}, and the model predicts {}", request.format.name, KindOf(read),
-          read.regression ? "classes or labels" : "numbers");
+          "format '{}' reads {}, and the model predicts {}", request.format.name, read.LabelKind(),
+          like.like.LabelKind());
   loaded.info.normalization = AsStarted(like.like, loaded.info);
   MemoryData& data =
       share && (request.format.synthetic || may_hold_test) ? loaded.train : loaded.test;

@@ -11,6 +11,7 @@
 #include "base/options.h"
 #include "data/source.h"
 #include "tensor/batch.h"
+#include "tensor/label_kind.h"
 
 namespace yoke {
 
@@ -82,6 +83,9 @@ struct DataInfo {
   bool labelled = true;     ///< False for input without labels (predict).
   int64_t first_index = 0;  ///< Id of the first feature in the files (LIBSVM: usually 1).
   Normalization normalization = {};
+
+  /// What an example is to have: "classes", "labels" or "targets".
+  const char* LabelKind() const { return yoke::LabelKind(regression, multi_label); }
 };
 
 /// Converts DataInfo to a table and back, for checkpoints.
@@ -134,17 +138,30 @@ struct ReadFiles {
 
 struct LoadedData;  // memory_reader.h
 
+/// What the examples of a format are.
+enum class FormatKind : uint8_t {
+  kSparse,  ///< Rows of features by number, or text as such.
+  kTable,   ///< Columns with names and units of their own, one of which is the label.
+  kArrays,  ///< A file's arrays of images or of a table's numbers.
+  kImages,
+  kProgram,  ///< What a program gives.
+};
+
 /// An entry of the list of formats (src/data/formats.def).
 struct FormatEntry {
   std::string name;
+  FormatKind kind = FormatKind::kSparse;
   std::string summary;
   std::vector<OptionSpec> options = {};  ///< Keys of [data] that belong to this format.
   bool synthetic = false;                ///< Makes its data from options, without files.
+  bool holds_splits = false;             ///< Training files may hold test examples, too.
   /// Reads the files completely. `options` has the format's keys and common_data_options(). Throws
   /// UserError with the file, the line (or byte) and what was expected.
   LoadedData (*load)(const Options& options, const ReadFiles& files) = nullptr;
 };
 const std::vector<FormatEntry>& formats();
+/// Whether `[data]` names a format of this kind.
+bool IsOfKind(const Value& data_section, FormatKind kind);
 
 /// Equal data have equal checksums, which the ranks compare.
 struct DataChecksum {

@@ -1,6 +1,7 @@
 // Reads files through libarchive, which detects compression by content and reports truncation.
 #include "data/source.h"
 
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -14,11 +15,13 @@
 #include "base/files.h"
 #include "data/archive.h"
 #include "data/archive_reader.h"
+#include "data/storage.h"
 
 namespace yoke {
 namespace {
 
 constexpr size_t kSourcePieceBytes = 1 << 18;
+constexpr size_t kMappedPieceBytes = 16 << 20;  // of whole pages
 
 struct CloseStream {
   void operator()(std::FILE* file) const { std::fclose(file); }
@@ -102,6 +105,28 @@ class BytesInMemory : public ByteSource {
   size_t piece_;
 };
 
+// A plain file's pages, which are dropped behind the reader.
+class MappedBytes : public ByteSource {
+ public:
+  explicit MappedBytes(const std::string& path)
+      : path_(path), pages_(MapFile(path)), rest_(pages_.bytes) {}
+
+  std::string_view Next() override {
+    if (!last_.empty()) madvise(const_cast<char*>(last_.data()), last_.size(), MADV_DONTNEED);
+    last_ = rest_.substr(0, kMappedPieceBytes);
+    rest_.remove_prefix(last_.size());
+    return last_;
+  }
+
+  const std::string& Name() const override { return path_; }
+  std::string PlainPath() const override { return path_; }
+
+ private:
+  std::string path_;
+  SharedBytes pages_;
+  std::string_view rest_, last_;
+};
+
 }  // namespace
 
 int64_t MostBytes(int descriptor) {
@@ -127,6 +152,12 @@ std::unique_ptr<ByteSource> OpenSource(const std::string& path) {
   if (IsGzip(stored->Head())) return Gunzip(std::move(stored));
   if (IsZip(stored->Head())) return OpenOnlyEntry(path);
   return std::make_unique<FileSource>(std::move(stored));
+}
+
+std::unique_ptr<ByteSource> Mapped(std::unique_ptr<ByteSource> source) {
+  const std::string path = source->PlainPath();
+  if (path.empty() || !std::filesystem::is_regular_file(path)) return source;
+  return std::make_unique<MappedBytes>(path);
 }
 
 std::unique_ptr<ByteSource> MemorySource(std::string_view bytes, std::string name, size_t piece) {

@@ -32,6 +32,9 @@ int64_t MostBytes(int descriptor);
 /// Whether a path can be opened again from its beginning, which a pipe or terminal cannot.
 bool CanReopen(const std::string& path);
 
+/// The same source, or the pages of the file in large pieces where it is a plain one.
+std::unique_ptr<ByteSource> Mapped(std::unique_ptr<ByteSource> source);
+
 /// The stored bytes of a file, without decompression. Throws like OpenSource.
 std::unique_ptr<ByteSource> OpenStored(const std::string& path);
 

@@ -88,6 +88,8 @@ class GrowingArray {
     size_ += count;
     return data() + size_ - count;
   }
+  /// Removes the last `count` elements, which must be zero.
+  void Remove(int64_t count) { size_ -= count; }
   void Append(std::span<const T> values) {
     if (values.empty()) return;
     std::memcpy(Extend(static_cast<int64_t>(values.size())), values.data(), values.size_bytes());

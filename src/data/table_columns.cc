@@ -8,6 +8,8 @@
 #include <limits>
 #include <numeric>
 
+#include "base/resources.h"
+#include "base/thread.h"
 #include "base/utf8.h"
 
 namespace yoke {
@@ -43,7 +45,9 @@ void SortCategories(std::vector<std::string>& names, std::vector<int32_t>& rank)
 bool IsMissing(std::string_view cell) {
   constexpr std::array<std::string_view, 10> kWords = {"NA",   "N/A",  "n/a",  "nan", "NaN",
                                                        "NULL", "null", "None", "?",   "NAN"};
-  return cell.empty() || std::ranges::find(kWords, cell) != kWords.end();
+  if (cell.empty()) return true;
+  const bool may_be = cell[0] == 'N' || cell[0] == 'n' || cell[0] == '?';
+  return may_be && cell.size() <= 4 && std::ranges::find(kWords, cell) != kWords.end();
 }
 
 bool IsDate(std::string_view cell) {
@@ -77,7 +81,7 @@ TableColumns::TableColumns(const DataInfo* like, const Rescaling& rescaling)
       column.words = std::make_unique<WordColumn>(column.encoding);
     }
     for (const std::string& name : column.encoding.categories)
-      column.ids.emplace(name, static_cast<int32_t>(column.ids.size()));
+      if (column.ids.Find(name) < 0) column.ids.Add(name);
   }
   Place();
 }
@@ -119,24 +123,34 @@ bool TableColumns::ReadNumber(std::string_view cell, const Column& column, float
   return true;
 }
 
+CellPut TableColumns::PutKnown(std::string_view cell, int64_t index, float* row) const {
+  const Column& column = At(index);
+  if (column.HasWords()) return CellPut::kNot;
+  float* const to = row + (learning_ ? index : column.feature);
+  if (column.kind == Kind::kText) return PutText(cell, column, to);
+  std::string problem;
+  if (column.kind == Kind::kNumber && ReadNumber(cell, column, *to, problem))
+    return problem.empty() ? CellPut::kValue : CellPut::kNot;
+  if (!IsMissing(cell) || !fills_) return CellPut::kNot;
+  PutMissing(column, to);
+  return CellPut::kMissing;
+}
+
 std::string TableColumns::Put(std::string_view cell, int64_t index, float* row) {
   Column& column = columns_[static_cast<size_t>(index)];
   if (column.HasWords()) return column.words->Add(cell);
   float* const to = row + (learning_ ? index : column.feature);
-  if (column.kind == Kind::kText) return PutText(cell, column, to);
   std::string problem;
-  if (!column.forced && ReadNumber(cell, column, *to, problem)) {
+  if (column.kind != Kind::kText && !column.forced && ReadNumber(cell, column, *to, problem)) {
     column.kind = Kind::kNumber;
     return problem;
   }
-  if (IsMissing(cell) && fills_) {
-    PutMissing(column, to);
-    return "";
-  }
-  if (column.kind == Kind::kUnknown) {
-    problem = StartText(cell, column);
-    return problem.empty() ? PutText(cell, column, to) : problem;
-  }
+  const CellPut put = PutKnown(cell, index, row);
+  if (put == CellPut::kMissing) ++column.missing;
+  if (put != CellPut::kNot) return "";
+  if (column.kind == Kind::kUnknown) problem = StartText(cell, column);
+  if (!problem.empty()) return problem;
+  if (column.kind == Kind::kText) return LearnText(cell, column, to);
   return fmt::format(
       "expected a finite number, got {}{}", Quoted(cell),
       learning_ && !IsNotFinite(cell) ? "; data.categories names columns that hold texts" : "");
@@ -153,24 +167,23 @@ std::string TableColumns::StartText(std::string_view cell, Column& column) const
   return "";
 }
 
-std::string TableColumns::PutText(std::string_view cell, Column& column, float* to) const {
+CellPut TableColumns::PutText(std::string_view cell, const Column& column, float* to) const {
   if (IsMissing(cell)) {
     if (learning_) *to = kMissing;
-    return "";
+    return CellPut::kValue;
   }
-  const auto found = column.ids.find(cell);
-  if (!learning_) {
-    if (found == column.ids.end()) return "";
-    if (column.encoding.by_id)
-      *to = static_cast<float>(found->second + 1);
-    else
-      to[found->second] = 1;
-    return "";
-  }
-  if (found != column.ids.end()) {
-    *to = static_cast<float>(found->second);
-    return "";
-  }
+  const int32_t id = column.ids.Find(cell);
+  if (id < 0) return learning_ ? CellPut::kNot : CellPut::kValue;
+  if (learning_)
+    *to = static_cast<float>(id);
+  else if (column.encoding.by_id)
+    *to = static_cast<float>(id + 1);
+  else
+    to[id] = 1;
+  return CellPut::kValue;
+}
+
+std::string TableColumns::LearnText(std::string_view cell, Column& column, float* to) const {
   if (!IsUtf8(cell))
     return fmt::format("{} is not UTF-8; convert the file, for example with iconv", Quoted(cell));
   const size_t most = by_id_ ? kMostIds : kMostCategories;
@@ -179,13 +192,12 @@ std::string TableColumns::PutText(std::string_view cell, Column& column, float* 
         "it has more than {} different texts; expected categories, or data.{} with this column",
         most, by_id_ ? "drop" : "drop or data.text");
   *to = static_cast<float>(column.ids.size());
-  column.ids.emplace(cell, static_cast<int32_t>(column.ids.size()));
+  column.ids.Add(cell);
   column.encoding.categories.emplace_back(cell);
   return "";
 }
 
-void TableColumns::PutMissing(Column& column, float* to) {
-  ++column.missing;
+void TableColumns::PutMissing(const Column& column, float* to) const {
   if (learning_) {
     *to = kMissing;
     return;
@@ -203,8 +215,13 @@ float TableColumns::Fill(const Column& column) const {
 // Of columns of numbers, or of missing cells alone.
 void TableColumns::SetMeans(int64_t rows, const float* raw) {
   std::vector<double> sums(columns_.size());
-  for (int64_t r = 0; r < rows; ++r, raw += size())
-    for (size_t i = 0; i < sums.size(); ++i) sums[i] += std::isnan(raw[i]) ? 0.0F : raw[i];
+  ParallelFor(size(), UsableCores(), [&](int64_t begin, int64_t end) {
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t i = begin; i < end; ++i) {
+        const float number = raw[r * size() + i];
+        sums[static_cast<size_t>(i)] += std::isnan(number) ? 0.0F : number;
+      }
+  });
   for (size_t i = 0; i < sums.size(); ++i) {
     Column& column = columns_[i];
     if (column.kind == Kind::kText || column.HasWords()) continue;
@@ -233,13 +250,15 @@ void TableColumns::Finish(int64_t rows, int64_t memory_limit, GrowingArray<float
   SetMeans(rows, floats.data());
   if (HasWords()) SetDeviations(rows, floats.data());
   std::vector<std::vector<int32_t>> ranks(columns_.size());
+  std::vector<size_t> texts;
   bool expands = false;
   for (size_t i = 0; i < columns_.size(); ++i) {
     Column& column = columns_[i];
     if (column.kind == Kind::kText) {
       SortCategories(column.encoding.categories, ranks[i]);
-      for (auto& [name, id] : column.ids) id = ranks[i][static_cast<size_t>(id)];
+      column.ids.Renumber(ranks[i]);
       column.encoding.by_id = by_id_;
+      texts.push_back(i);
     }
     if (column.HasWords()) column.words->Close(column.encoding);
     expands = expands || column.kind != Kind::kNumber || column.missing > 0;
@@ -248,13 +267,15 @@ void TableColumns::Finish(int64_t rows, int64_t memory_limit, GrowingArray<float
   Place();
   if (!expands) return;
   GrowingArray<float> features(memory_limit);
-  for (int64_t r = 0; r < rows; ++r) {
-    float* const raw = floats.data() + r * size();
-    for (size_t i = 0; i < columns_.size(); ++i)
-      if (!ranks[i].empty() && !std::isnan(raw[i]))
-        raw[i] = static_cast<float>(ranks[i][static_cast<size_t>(raw[i])]);
-    Expand(raw, features.Extend(features_));
-  }
+  float* const expanded = features.Extend(rows * features_);
+  ParallelFor(rows, UsableCores(), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      float* const raw = floats.data() + r * size();
+      for (const size_t i : texts)
+        if (!std::isnan(raw[i])) raw[i] = static_cast<float>(ranks[i][static_cast<size_t>(raw[i])]);
+      Expand(raw, expanded + r * features_);
+    }
+  });
   floats = std::move(features);
 }
 

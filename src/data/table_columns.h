@@ -4,17 +4,16 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "data/memory_reader.h"
 #include "data/reader.h"
 #include "data/storage.h"
 #include "data/text.h"
+#include "data/text_ids.h"
 #include "data/word_column.h"
 
 namespace yoke {
@@ -33,6 +32,9 @@ struct TableChoice {
   bool by_id = false;               ///< Categories are one feature, their number.
 };
 
+/// What became of a cell.
+enum class CellPut : uint8_t { kNot, kValue, kMissing };
+
 /// Learns the encodings from the rows of the training files, then applies them. The first cell
 /// that is not missing tells whether a column holds numbers or texts.
 class TableColumns {
@@ -49,13 +51,17 @@ class TableColumns {
   int64_t size() const { return static_cast<int64_t>(columns_.size()); }
   /// Numbers that a row takes: one a column while learning, then the features.
   int64_t Width() const { return learning_ ? size() : features_; }
-  /// Writes a plain number to its row; false: Put must judge the cell.
-  bool PutNumber(std::string_view cell, int64_t column, float* row) const {
-    const Column& its = At(column);
-    if (its.kind != Kind::kNumber || !rescaling_.origin.empty()) return false;
-    const char* begin = cell.data();
-    const char* const end = begin + cell.size();
-    return ScanFloat(begin, end, row[learning_ ? column : its.feature]) && begin == end;
+  /// Where a row has the number of a column, if its cells may be scanned to it as they are; -1: Put
+  /// must judge them. Column -1 is none.
+  int64_t PlaceOfNumber(int64_t column) const {
+    if (column < 0 || At(column).kind != Kind::kNumber || !rescaling_.origin.empty()) return -1;
+    return learning_ ? column : At(column).feature;
+  }
+  /// Writes a cell to its row, which is zero, if nothing new is learned from it and nothing is
+  /// wrong with it. Several threads may call it. The caller counts what is missing.
+  CellPut PutKnown(std::string_view cell, int64_t column, float* row) const;
+  void CountMissing(int64_t column, int64_t cells) {
+    columns_[static_cast<size_t>(column)].missing += cells;
   }
   /// Writes a cell to its row, which is zero. Returns what is wrong with the cell, or "".
   std::string Put(std::string_view cell, int64_t column, float* row);
@@ -82,8 +88,8 @@ class TableColumns {
     int64_t feature = 0;  // its first of the floats
     int64_t missing = 0;
     ColumnEncoding encoding = {};
-    std::unordered_map<std::string, int32_t, TextHash, std::equal_to<>> ids = {};  // of texts
-    std::unique_ptr<WordColumn> words = {};                                        // of free text
+    TextIds ids = {};                        // of texts
+    std::unique_ptr<WordColumn> words = {};  // of free text
 
     bool HasWords() const { return words != nullptr; }
   };
@@ -91,8 +97,9 @@ class TableColumns {
   const Column& At(int64_t column) const { return columns_[static_cast<size_t>(column)]; }
   bool ReadNumber(std::string_view cell, const Column& column, float& number,
                   std::string& problem) const;
-  std::string PutText(std::string_view cell, Column& column, float* to) const;
-  void PutMissing(Column& column, float* to);
+  std::string LearnText(std::string_view cell, Column& column, float* to) const;
+  CellPut PutText(std::string_view cell, const Column& column, float* to) const;
+  void PutMissing(const Column& column, float* to) const;
   std::string StartText(std::string_view cell, Column& column) const;
   float Fill(const Column& column) const;
   void SetMeans(int64_t rows, const float* raw);

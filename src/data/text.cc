@@ -13,11 +13,6 @@ namespace {
 
 constexpr size_t kLongestLine = 1 << 28;
 
-std::string_view WithoutReturn(std::string_view line) {
-  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-  return line;
-}
-
 // from_chars returns the same error for overflow and underflow; strtod distinguishes them.
 double FarNumber(const char* begin, const char* end) {
   return std::strtod(std::string(begin, end).c_str(), nullptr);
@@ -115,7 +110,7 @@ std::string Quoted(std::string_view text) {
 bool ParseNumber(std::string_view text, double& value) {
   const char* begin = text.data();
   const char* end = begin + text.size();
-  return Scan(begin, end, value) && begin == end;
+  return (ScanPlain(begin, end, value) || Scan(begin, end, value)) && begin == end;
 }
 
 bool IsNotFinite(std::string_view text) {
@@ -125,7 +120,7 @@ bool IsNotFinite(std::string_view text) {
   return begin != end && !Scan(begin, end, value) && begin == end && !std::isfinite(value);
 }
 
-bool ScanFloat(const char*& begin, const char* end, float& value) {
+bool ScanAnyFloat(const char*& begin, const char* end, float& value) {
   return Scan(begin, end, value);
 }
 
@@ -141,7 +136,7 @@ std::string_view WordAt(const char* begin, const char* end) {
   return {begin, static_cast<size_t>(stop - begin)};
 }
 
-bool LineReader::Next(std::string_view& line) {
+bool LineReader::Take(std::string_view& line) {
   carried_.clear();
   for (;;) {
     const size_t length = piece_.find('\n');
@@ -149,7 +144,7 @@ bool LineReader::Next(std::string_view& line) {
       line = piece_.substr(0, length);
       if (!carried_.empty()) line = carried_ += line;
       piece_.remove_prefix(length + 1);
-      break;
+      return true;
     }
     carried_ += piece_;
     Require(carried_.size() <= kLongestLine,
@@ -159,8 +154,12 @@ bool LineReader::Next(std::string_view& line) {
     if (!piece_.empty()) continue;
     if (carried_.empty()) return false;
     line = carried_;
-    break;
+    return true;
   }
+}
+
+bool LineReader::Next(std::string_view& line) {
+  if (!Take(line)) return false;
   line = WithoutReturn(line);
   if (++number_ == 1) CheckStart(line);
   return true;
@@ -170,6 +169,15 @@ void LineReader::CheckStart(std::string_view& line) const {
   const std::string_view encoding = WideEncoding(line);
   if (!encoding.empty()) Fail("the file is {} text; expected UTF-8", encoding);
   if (line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
+}
+
+bool LineReader::NextLines(std::string_view& lines) {
+  if (piece_.empty()) piece_ = source_->Next();
+  const size_t last = piece_.rfind('\n');
+  if (last == piece_.npos) return Take(lines);
+  lines = piece_.substr(0, last + 1);
+  piece_.remove_prefix(lines.size());
+  return true;
 }
 
 bool LineReader::NextFilled(std::string_view& line) {

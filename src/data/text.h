@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "data/scan_number.h"
 #include "data/source.h"
 
 namespace yoke {
@@ -37,7 +38,10 @@ std::string WholeNumber(std::string_view text);
 bool IsNotFinite(std::string_view text);
 
 /// Parses a finite f32 at `begin` and moves `begin` past it; returns false if there is none.
-bool ScanFloat(const char*& begin, const char* end, float& value);
+bool ScanAnyFloat(const char*& begin, const char* end, float& value);
+inline bool ScanFloat(const char*& begin, const char* end, float& value) {
+  return ScanPlain(begin, end, value) || ScanAnyFloat(begin, end, value);
+}
 
 /// Parses an unsigned integer at `begin` and moves `begin` past it; returns false if there is none
 /// or it exceeds `maximum`.
@@ -56,6 +60,12 @@ std::string_view Trimmed(std::string_view text);
 /// The word at `begin`, up to the next blank.
 std::string_view WordAt(const char* begin, const char* end);
 
+/// A line without the CR of a CR LF.
+inline std::string_view WithoutReturn(std::string_view line) {
+  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  return line;
+}
+
 /// Lines of a text file without their line ends (LF or CR LF), which the last line may lack.
 class LineReader {
  public:
@@ -66,6 +76,12 @@ class LineReader {
   /// The next nonblank line. Blank lines are allowed only at the end of a file; otherwise throws
   /// UserError.
   bool NextFilled(std::string_view& line);
+  /// Whole lines behind the current one, valid until the next call, which do not become the
+  /// current line: all that end in a piece of the file, or one that lies in several, without its
+  /// LF. False at the end of the file.
+  bool NextLines(std::string_view& lines);
+  /// Makes a line that NextLines gave the current one.
+  void GoTo(int64_t number) { number_ = number; }
   /// The number of the current line, from 1.
   int64_t Number() const { return number_; }
   const std::string& Name() const { return source_->Name(); }
@@ -78,6 +94,8 @@ class LineReader {
   }
 
  private:
+  /// The rest of a line, which begins in the current piece, without its LF.
+  bool Take(std::string_view& line);
   /// Removes a byte order mark; refuses other encodings.
   void CheckStart(std::string_view& line) const;
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/layer.h"
+#include "tensor/label_kind.h"
 
 namespace yoke {
 
@@ -24,7 +25,7 @@ struct ModelTask {
   std::vector<int64_t> categories = {};
 
   /// What the data has for each example: "classes", "labels" or "targets".
-  const char* Kind() const { return regression ? "targets" : multi_label ? "labels" : "classes"; }
+  const char* Kind() const { return LabelKind(regression, multi_label); }
   /// The loss of a model that names none.
   const char* UsualLoss() const {
     if (regression) return "mean_squared_error";

@@ -61,12 +61,12 @@ class CheckpointSource : public Source {
     const DataInfo& own = checkpoint_.header().data;
     RequireSameFeatures(own, data);
     if (replaces_head) return;
-    const char* kind = TaskOf(data).Kind();
+    const char* kind = data.LabelKind();
     Require(
         own.regression == data.regression,
         "model.start: {} has {}, and the data has {}: model.replace_head = true draws its output "
         "layer anew for these",
-        path_, TaskOf(own).Kind(), kind);
+        path_, own.LabelKind(), kind);
     RequireSameOutputs(path_, own.outputs, TaskOf(data));
     Require(data.regression || own.label_names.empty() || data.label_names.empty() ||
                 own.label_names == data.label_names,
@@ -194,8 +194,7 @@ namespace {
 
 /// Weights that were trained on a table's numbers as they are go on so.
 void LeaveRaw(Value& data) {
-  const Value* format = data.Find("format");
-  const bool measures = format && (*format == Value("csv") || *format == Value("numpy"));
+  const bool measures = IsOfKind(data, FormatKind::kTable) || IsOfKind(data, FormatKind::kArrays);
   if (measures && !data.Find("mean") && !data.Find("deviation")) data.Set("normalize", "none");
 }
 

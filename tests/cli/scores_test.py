@@ -206,10 +206,6 @@ class SaidTest(ProgramTest):
         self.write("t.csv", "a;b;y\n1;2;x\n2;3;z\n")
         self.write("job.toml", TINY.replace('"synthetic-digits"\ntrain_size = 300\ntest_size = 60', '"csv"\ntrain = "t.csv"'))
         self.assertIn('data.delimiter = ";" divides it', self.yoke("train", "job.toml").error)
-        self.write("t.parquet", "PAR1")
-        result = self.yoke("train", "job.toml", "--set", 'data.train="t.parquet"')
-        self.assertEqual((result.code, result.error.count("\n")), (2, 1))
-        self.assertIn("Parquet files are not read; expected CSV", result.error)
 
     def test_layers_are_told_apart(self):
         names = ["features_block_%d_of_the_trunk_of_this_network_number_one" % i for i in (1, 2, 3)]

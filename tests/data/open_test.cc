@@ -107,8 +107,8 @@ TEST_F(Open, StandardizesTheNumbersOfTables) {
 }
 
 TEST_F(Open, NamesParquetFiles) {
-  EXPECT_THAT(Error({{"format", "csv"}, {"train", "/x.parquet"}}),
-              HasSubstr("Parquet files are not read; expected CSV"));
+  EXPECT_THAT(Error({{"format", "libsvm"}, {"train", "/x.parquet"}}),
+              HasSubstr("/x.parquet: a Parquet file; expected format = \"parquet\""));
 }
 
 TEST_F(Open, ScalesInDoubleWhatF32CannotTellApart) {

@@ -94,6 +94,7 @@ LoadedData LoadCifar(const Options& options, const ReadFiles& files) {
 FormatEntry cifar_format() {
   return {
       .name = "cifar",
+      .kind = FormatKind::kImages,
       .summary = "CIFAR binary records: label bytes, then 3x32x32 pixels",
       .options =
           {{.name = "label_bytes",

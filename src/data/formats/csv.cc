@@ -4,29 +4,40 @@
 #include <unordered_set>
 
 #include "base/options.h"
+#include "base/resources.h"
 #include "base/utf8.h"
 #include "data/columns.h"
 #include "data/memory_reader.h"
+#include "data/parquet.h"
 #include "data/preprocess.h"
 #include "data/table_columns.h"
+#include "data/table_file.h"
 #include "data/table_labels.h"
+#include "data/table_rows.h"
 #include "data/text.h"
 
 namespace yoke {
 namespace {
 
-class CsvLoader {
+char OneCharacter(const Options& options, const char* key) {
+  const std::string& text = options.String(key);
+  Require(text.size() == 1 && text != "\"" && text != "\n", "{}: expected one character, got {}",
+          options.Where(key), Quoted(text));
+  return text[0];
+}
+
+class TableLoader {
  public:
-  CsvLoader(const Options& options, const ReadFiles& files)
+  TableLoader(const Options& options, const ReadFiles& files, const TableFile& file)
       : options_(options),
         files_(files),
+        file_(file),
         choice_(options),
         labels_(files.like, options.String("task"), files.labels_optional,
                 OneCharacter(options, "label_delimiter")),
         features_(KnownFeatures(files), files.rescaling),
-        cells_(OneCharacter(options, "delimiter")),
-        delimiter_(OneCharacter(options, "delimiter")),
-        header_(options.String("header")) {
+        cells_(file.delimiter),
+        rows_(file.delimiter, UsableCores()) {
     Require(choice_.Labels() > 0, "{}: expected a column", options.Where("label"));
     Require(!options.Has("weight") || options.Columns("weight").size() == 1,
             "{}: expected one column", options.Where("weight"));
@@ -57,13 +68,6 @@ class CsvLoader {
  private:
   static const DataInfo* KnownFeatures(const ReadFiles& files) {
     return files.like ? files.like : files.features;
-  }
-
-  static char OneCharacter(const Options& options, const char* key) {
-    const std::string& text = options.String(key);
-    Require(text.size() == 1 && text != "\"" && text != "\n", "{}: expected one character, got {}",
-            options.Where(key), Quoted(text));
-    return text[0];
   }
 
   // Of the class, of the labels that have columns, or of the targets.
@@ -122,24 +126,59 @@ class CsvLoader {
     return info;
   }
 
+  // The first lines teach what most others hold.
   void ReadFile(const std::string& path, MemoryData& data) {
-    const auto source = files_.open(path);
+    constexpr int64_t kFirst = 100;
+    is_parquet_ = file_.parquet || path.ends_with(".parquet");
+    const auto source =
+        is_parquet_ ? OpenParquet(path, file_.delimiter) : Mapped(files_.open(path));
     LineReader lines(*source);
     const int64_t before = data.size;
-    for (std::string_view line; lines.NextFilled(line);) {
-      const auto& cells = cells_.Cut(lines, line);
-      if (lines.Number() == 1 && SetColumns(lines, path, cells)) continue;
-      AddExample(lines, cells, data);
-    }
+    blank_ = 0;
+    for (std::string_view text; lines.Number() < kFirst && lines.NextFilled(text);)
+      AddLine(lines, path, text, data);
+    for (std::string_view text; lines.NextLines(text);) AddLines(lines, text, data);
     Require(data.size > before,
             "{}: the file holds no example; expected lines of numbers and a class", path);
+  }
+
+  void AddLine(const LineReader& lines, const std::string& path, std::string_view line,
+               MemoryData& data) {
+    const auto& cells = cells_.Cut(lines, line);
+    if (lines.Number() == 1) {
+      if (!line.starts_with('"')) CheckDelimiter(lines, cells);
+      if (SetColumns(lines, path, cells)) return;
+    }
+    AddExample(lines, cells, data.floats.Extend(features_.Width()), data);
+  }
+
+  void AddLines(LineReader& lines, std::string_view text, MemoryData& data) {
+    const int64_t count = rows_.Divide(text), width = features_.Width(), first = lines.Number() + 1;
+    float* const rows = data.floats.Extend(count * width);
+    rows_.Read(features_, rows);
+    int64_t blanks = 0;
+    for (int64_t r = 0; r < count; ++r) {
+      lines.GoTo(first + r);
+      const std::string_view left = rows_.Left(r);
+      if (left.data() && Trimmed(left).empty()) {
+        ++blanks;
+        if (blank_ == 0) blank_ = lines.Number();
+        continue;
+      }
+      if (blank_ > 0) lines.Fail("line {} above is blank; expected an example there", blank_);
+      if (left.data())
+        AddExample(lines, cells_.Cut(lines, left), rows + r * width, data);
+      else
+        EndExample(
+            lines, [&](size_t k) { return rows_.Kept(r, k); }, data);
+    }
+    data.floats.Remove(blanks * width);
   }
 
   // Finds the columns by a file's first line. Returns whether that line names them.
   bool SetColumns(const LineReader& lines, const std::string& path,
                   const std::vector<std::string_view>& cells) {
     columns_ = static_cast<int64_t>(cells.size());
-    CheckDelimiter(lines, cells);
     has_header_ = IsHeader(path, cells);
     names_.clear();
     if (has_header_) names_.assign(cells.begin(), cells.end());
@@ -150,17 +189,22 @@ class CsvLoader {
     if (label_names_.empty()) StartLabels(lines);
     label_places_.clear();
     for (const int64_t label : match_.labels) label_places_.push_back(NameOf(label));
+    kept_.clear();
+    for (const int64_t label : match_.labels)
+      if (label >= 0) kept_.push_back(label);
+    if (match_.weight >= 0) kept_.push_back(match_.weight);
+    rows_.SetColumns({.feature = match_.feature, .kept = kept_});
     return has_header_;
   }
 
-  // One column may be several by another delimiter.
+  // One column without quotes may be several by another delimiter.
   void CheckDelimiter(const LineReader& lines, const std::vector<std::string_view>& cells) const {
-    if (columns_ > 1) return;
+    if (cells.size() > 1) return;
     for (const auto& [delimiter, word] :
          {std::pair(';', ";"), {'\t', "\\t"}, {'|', "|"}, {',', ","}})
       if (cells[0].find(delimiter) != cells[0].npos)
         lines.Fail("the line is one column by the delimiter {}; data.delimiter = \"{}\" divides it",
-                   Quoted(std::string(1, delimiter_)), word);
+                   Quoted(std::string(1, file_.delimiter)), word);
   }
 
   void SetByName(const LineReader& lines, const std::vector<std::string_view>& cells) {
@@ -270,7 +314,7 @@ class CsvLoader {
   // names a column, or if it has no number outside the label column, or numbers that count up over
   // a class that no other line has.
   bool IsHeader(const std::string& path, const std::vector<std::string_view>& cells) {
-    if (header_ != "auto") return header_ == "yes";
+    if (is_parquet_ || file_.header != "auto") return is_parquet_ || file_.header == "yes";
     if (HoldsNames(cells) || (training_ && choice_.HasNames())) return true;
     const int64_t label = IsWithoutLabels() ? -1 : choice_.LabelPlace(columns_);
     double number = 0;
@@ -304,7 +348,7 @@ class CsvLoader {
     if (labels_.classes().Knows(label) || !CanReopen(path)) return false;
     const auto source = files_.open(path);
     LineReader lines(*source);
-    Cells rows(delimiter_);
+    Cells rows(file_.delimiter);
     std::unordered_set<std::string> others;
     bool repeats = false;
     for (std::string_view line; lines.NextFilled(line);) {
@@ -316,22 +360,28 @@ class CsvLoader {
     return repeats;
   }
 
-  void AddExample(const LineReader& lines, const std::vector<std::string_view>& cells,
+  void AddExample(const LineReader& lines, const std::vector<std::string_view>& cells, float* row,
                   MemoryData& data) {
     if (static_cast<int64_t>(cells.size()) != columns_)
       lines.Fail("{} columns; expected {} as in the first line", cells.size(), columns_);
     if (lines.Number() == 2 && !has_header_ && features_.learning()) CheckSecond(lines, cells);
-    float* const row = data.floats.Extend(features_.Width());
     for (int64_t i = 0; i < columns_; ++i) {
       const int64_t feature = match_.feature[static_cast<size_t>(i)];
-      if (feature < 0 || features_.PutNumber(cells[static_cast<size_t>(i)], feature, row)) continue;
+      if (feature < 0) continue;
       const std::string problem = features_.Put(cells[static_cast<size_t>(i)], feature, row);
       if (!problem.empty()) lines.Fail("{}: {}", NameOf(i), problem);
     }
+    EndExample(
+        lines, [&](size_t k) { return cells[static_cast<size_t>(kept_[k])]; }, data);
+  }
+
+  // Adds labels and weight, which cell(k) of column kept_[k] holds.
+  template <typename Cell>
+  void EndExample(const LineReader& lines, const Cell& cell, MemoryData& data) {
+    size_t at = 0;
     for (size_t k = 0; k < match_.labels.size(); ++k)
-      if (match_.labels[k] >= 0)
-        labels_.Add(lines, cells[static_cast<size_t>(match_.labels[k])], label_places_[k], data);
-    if (match_.weight >= 0) AddWeight(lines, cells[static_cast<size_t>(match_.weight)], data);
+      if (match_.labels[k] >= 0) labels_.Add(lines, cell(at++), label_places_[k], data);
+    if (match_.weight >= 0) AddWeight(lines, cell(at), data);
     ++data.size;
   }
 
@@ -366,12 +416,13 @@ class CsvLoader {
 
   const Options& options_;
   const ReadFiles& files_;
+  const TableFile& file_;
   ColumnChoice choice_;
   TableLabels labels_;
   TableColumns features_;
   Cells cells_;
-  char delimiter_;
-  std::string header_;
+  TableRows rows_;
+  bool is_parquet_ = false;                 // the current file
   bool training_ = false;                   // the training files are being read
   std::vector<std::string> feature_names_;  // of the training data; empty: unknown
   std::vector<std::string> label_names_;    // likewise; "": unknown
@@ -380,77 +431,41 @@ class CsvLoader {
   std::vector<std::string> names_;  // its header
   ColumnMatch match_;
   std::vector<std::string> label_places_;  // of its labels, for messages
+  std::vector<int64_t> kept_;              // its columns of labels and the weight
+  int64_t blank_ = 0;                      // its first blank line; 0: there is none so far
   std::vector<std::string> notes_;
 };
 
 LoadedData LoadCsv(const Options& options, const ReadFiles& files) {
-  return CsvLoader(options, files).Load();
+  return LoadTable(
+      options, files,
+      {.delimiter = OneCharacter(options, "delimiter"), .header = options.String("header")});
 }
 
 std::vector<OptionSpec> CsvOptions() {
-  return {{.name = "label",
-           .type = OptionType::kColumns,
-           .fallback = -1,
-           .help = "Column of the class or target, by its name or number; numbers count from 0, "
-                   "negative ones from the end (-1: the last). A list: the targets of a "
-                   "regression, or the labels, of 0 and 1, of task `multi_label`.",
-           .minimum = -kMostCount,
-           .maximum = kMostCount},
-          {.name = "task",
-           .fallback = "auto",
-           .help = "What labels are: classes, the target of a regression, or sets of labels. auto: "
-                   "texts are classes, and so are whole numbers of at most 100 kinds; decimals are "
-                   "targets.",
-           .choices = {"auto", "classes", "regression", "multi_label"}},
-          {.name = "label_delimiter",
-           .fallback = ";",
-           .help = "The character between the labels of a cell, of task `multi_label`."},
-          {.name = "columns",
-           .type = OptionType::kColumns,
-           .help = "The columns to learn from; by default all others."},
-          {.name = "drop", .type = OptionType::kColumns, .help = "Columns to leave out."},
-          {.name = "categories",
-           .type = OptionType::kColumns,
-           .help = "Columns whose numbers or dates are categories, as texts are."},
-          {.name = "weight",
-           .type = OptionType::kColumns,
-           .help = "Column that says how much an example counts in training; the mean counts 1."},
-          {.name = "delimiter", .fallback = ",", .help = "The character between columns."},
-          {.name = "header",
-           .fallback = "auto",
-           .help = "Whether the first line names the columns; auto: it does if no column except "
-                   "the label's has a number, or if it holds the training data's names.",
-           .choices = {"auto", "yes", "no"}}};
-}
-
-// What texts become.
-std::vector<OptionSpec> TextOptions() {
-  std::vector<OptionSpec> options = {
-      {.name = "category_encoding",
-       .fallback = "one_hot",
-       .help = "What categories become: one_hot, a feature of 0 and 1 each; embedding, a vector "
-               "that is learned, which the model's first layer looks up.",
-       .choices = {"one_hot", "embedding"}},
-      {.name = "text",
-       .type = OptionType::kColumns,
-       .help = "Columns of free text, whose words become sparse features."}};
-  options.insert(options.end(), WordOptions().begin(), WordOptions().end());
-  return options;
-}
-
-std::vector<OptionSpec> AllOptions() {
-  std::vector<OptionSpec> options = CsvOptions();
-  const std::vector<OptionSpec> more = TextOptions();
-  options.insert(options.end(), more.begin(), more.end());
+  std::vector<OptionSpec> options = TableOptions();
+  options.push_back(
+      {.name = "delimiter", .fallback = ",", .help = "The character between columns."});
+  options.push_back(
+      {.name = "header",
+       .fallback = "auto",
+       .help = "Whether the first line names the columns; auto: it does if no column except "
+               "the label's has a number, or if it holds the training data's names.",
+       .choices = {"auto", "yes", "no"}});
   return options;
 }
 
 }  // namespace
 
+LoadedData LoadTable(const Options& options, const ReadFiles& files, const TableFile& file) {
+  return TableLoader(options, files, file).Load();
+}
+
 FormatEntry csv_format() {
   return {.name = "csv",
+          .kind = FormatKind::kTable,
           .summary = "CSV: numbers, categories, and a class or targets, in columns; dense",
-          .options = AllOptions(),
+          .options = CsvOptions(),
           .load = LoadCsv};
 }
 

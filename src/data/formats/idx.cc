@@ -250,6 +250,7 @@ LoadedData LoadIdx(const Options&, const ReadFiles& files) { return IdxLoader(fi
 
 FormatEntry idx_format() {
   return {.name = "idx",
+          .kind = FormatKind::kImages,
           .summary = "idx files as in MNIST: images or vectors, and labels in a separate file",
           .load = LoadIdx};
 }

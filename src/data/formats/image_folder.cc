@@ -245,6 +245,7 @@ LoadedData LoadImageFolder(const Options& options, const ReadFiles& files) {
 FormatEntry image_folder_format() {
   return {
       .name = "image-folder",
+      .kind = FormatKind::kImages,
       .summary = "JPEG and PNG images in one folder per class, on disk or in a tar or zip archive",
       .options = {{.name = "size",
                    .type = OptionType::kInts,
@@ -258,6 +259,7 @@ FormatEntry image_folder_format() {
                    .help = "3: colour, 1: grey; images are converted.",
                    .minimum = 1,
                    .maximum = 3}},
+      .holds_splits = true,
       .load = LoadImageFolder};
 }
 

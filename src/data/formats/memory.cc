@@ -17,6 +17,7 @@ LoadedData Refuse(const Options& options, const ReadFiles&) {
 FormatEntry memory_format() {
   return {
       .name = "memory",
+      .kind = FormatKind::kProgram,
       .summary = "arrays that a program gives with the job (`import yoke` in Python)",
       .options = {{.name = "task",
                    .fallback = "auto",

@@ -214,6 +214,7 @@ LoadedData LoadNumpy(const Options& options, const ReadFiles& files) {
 
 FormatEntry numpy_format() {
   return {.name = "numpy",
+          .kind = FormatKind::kArrays,
           .summary = "NumPy arrays: examples x and labels y in .npy files or one .npz",
           .options = {{.name = "task",
                        .fallback = "auto",

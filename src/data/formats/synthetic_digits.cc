@@ -39,6 +39,7 @@ LoadedData LoadDigits(const Options& options, const ReadFiles& files) {
 
 FormatEntry synthetic_digits_format() {
   return {.name = "synthetic-digits",
+          .kind = FormatKind::kImages,
           .summary = "28x28 handwriting-like digits, drawn from strokes when the job starts",
           .options = {{.name = "train_size",
                        .type = OptionType::kInt,

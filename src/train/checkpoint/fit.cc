@@ -21,7 +21,7 @@ bool GoesOnExactly(const Job& job, const CheckpointHeader& header) {
 namespace {
 
 std::string SizeText(int64_t examples, const DataInfo& info) {
-  return fmt::format("{} examples and {} {}", examples, info.outputs, TaskOf(info).Kind());
+  return fmt::format("{} examples and {} {}", examples, info.outputs, info.LabelKind());
 }
 
 }  // namespace

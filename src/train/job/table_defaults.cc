@@ -4,6 +4,8 @@
 #include <string>
 #include <tuple>
 
+#include "data/reader.h"
+
 namespace yoke {
 namespace {
 
@@ -35,8 +37,7 @@ std::string WatchedMetric(const Value& root) {
 void AddTableDefaults(Value& root) {
   const Value* given = root.Find("data");
   if (root.Find("model") || !given || !given->AsTable()) return;
-  const Value* format = given->Find("format");
-  if (!format || *format != Value("csv")) return;
+  if (!IsOfKind(*given, FormatKind::kTable)) return;
   if (root.Find("train") && !root.Find("train")->AsTable()) return;
   // Of words there are many features, so that a wide first layer would make large checkpoints.
   root.Set("model",

@@ -1,6 +1,9 @@
 // CSV: where the class stands, names in the first line, quotes, texts as classes.
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "base/check.h"
 #include "data/support/memory_files.h"
@@ -41,6 +44,18 @@ TEST(Csv, CanBeToldAboutTheFirstLine) {
 TEST(Csv, ReadsQuotedCells) {
   const LoadedData data = LoadMemory(TrainCase("csv", "1,\"a, \"\"b\"\"\"\n2,\"\"\"\"\n"));
   EXPECT_THAT(data.info.label_names, ElementsAre("\"", "a, \"b\""));
+}
+
+TEST(Csv, DoubtsTheDelimiterOfOneColumnUnlessItIsQuoted) {
+  const DataInfo like{
+      .input = {2}, .outputs = 2, .label_names = {"5", "7"}, .encodings = {{{"a;b", "c, d"}}}};
+  LoadCase load{.format = "csv",
+                .options = {{"header", "no"}},
+                .content = {{"test", "\"a;b\"\n\"c, d\"\n"}},
+                .files = {.test = {"test"}, .like = &like, .labels_optional = true}};
+  EXPECT_THAT(LoadMemory(load).test.floats.span(), ElementsAre(1, 0, 0, 1));
+  load.content["test"] = "a;b\nc\n";
+  EXPECT_THAT(LoadError(load), HasSubstr("data.delimiter = \";\" divides it"));
 }
 
 TEST(Csv, NeedsNoClassToPredict) {
@@ -323,6 +338,77 @@ TEST(Csv, RefusesWhatColumnsCannotHold) {
   EXPECT_THAT(error("1,x\n", {{"drop", 5}}), HasSubstr("train:1: 2 columns; expected a data.drop"));
   EXPECT_THAT(error("1,2,x\n", {{"drop", -1}}), HasSubstr("train:1: column 2 is the label"));
   EXPECT_THAT(error("a,c\n1,x\n", {{"label", List{}}}), HasSubstr("label: expected a column"));
+}
+
+// 600 lines of a number that is missing at times, a category, a quoted text, a weight and a class.
+std::vector<std::string> ManyLines() {
+  std::vector<std::string> lines = {"x,kind,note,w,y"};
+  for (int i = 1; i < 600; ++i)
+    lines.push_back(fmt::format("{},k{},\"n, {}\",{},{}", i % 50 == 7 ? "" : fmt::format("{}.5", i),
+                                i < 400 ? i % 3 : 9, i % 2, i % 4, i % 3 ? "yes" : "no"));
+  return lines;
+}
+
+LoadCase CaseOf(const std::vector<std::string>& lines, const std::string& end = "\n") {
+  return TrainCase("csv", fmt::format("{}{}", fmt::join(lines, end), end), {{"weight", "w"}});
+}
+
+TEST(Csv, ReadsManyLinesOnThreadsLikeOneByOne) {
+  const LoadedData data = LoadMemory(CaseOf(ManyLines()));
+  ASSERT_EQ(data.train.size, 599);
+  EXPECT_EQ(data.info.input, (Shape{2 + 4 + 2}));
+  EXPECT_THAT(data.info.encodings[1].categories, ElementsAre("k0", "k1", "k2", "k9"));
+  double sum = 0;
+  for (int i = 1; i < 600; ++i) sum += i % 50 == 7 ? 0 : i + 0.5;
+  EXPECT_FLOAT_EQ(static_cast<float>(data.info.encodings[0].fill), static_cast<float>(sum / 587));
+  for (int i = 1; i < 600; ++i) {
+    const bool missing = i % 50 == 7;
+    std::vector<float> row(8);
+    row[0] =
+        missing ? static_cast<float>(data.info.encodings[0].fill) : static_cast<float>(i) + 0.5F;
+    row[1] = missing ? 1 : 0;
+    row[2 + static_cast<size_t>(i < 400 ? i % 3 : 3)] = 1;
+    row[6 + static_cast<size_t>(i % 2)] = 1;
+    const auto read = data.train.floats.span().subspan(static_cast<size_t>(i - 1) * 8, 8);
+    EXPECT_THAT(std::vector<float>(read.begin(), read.end()), row) << i;
+    EXPECT_EQ(data.train.classes[i - 1], i % 3 ? 1 : 0);
+    EXPECT_EQ(data.train.weights[i - 1] > 0, i % 4 > 0);
+  }
+}
+
+TEST(Csv, ReadsManyLinesAlikeInPiecesAndWithBothLineEnds) {
+  const LoadedData whole = LoadMemory(CaseOf(ManyLines()));
+  for (const auto& [end, piece] : {std::pair("\n", 13), {"\r\n", 1 << 20}, {"\r\n", 777}}) {
+    LoadCase load = CaseOf(ManyLines(), end);
+    load.content["test"] = load.content["train"] + "\n \n";
+    load.files.test = {"test"};
+    load.piece = static_cast<size_t>(piece);
+    const LoadedData data = LoadMemory(load);
+    for (const MemoryData* set : {&data.train, &data.test}) {
+      EXPECT_TRUE(std::ranges::equal(set->floats.span(), whole.train.floats.span()));
+      EXPECT_TRUE(std::ranges::equal(set->classes.span(), whole.train.classes.span()));
+    }
+    EXPECT_TRUE(std::ranges::equal(data.train.weights.span(), whole.train.weights.span()));
+  }
+}
+
+TEST(Csv, NamesTheFirstBadLineOfMany) {
+  const auto error = [](std::initializer_list<std::pair<size_t, const char*>> changes) {
+    std::vector<std::string> lines = ManyLines();
+    for (const auto& [line, text] : changes) lines[line - 1] = text;
+    return LoadError(CaseOf(lines));
+  };
+  EXPECT_THAT(error({{301, "x,k1,\"n, 1\",1,yes"}, {302, "1,2"}}),
+              HasSubstr("train:301: column 0 ('x'): expected a finite number, got 'x'"));
+  EXPECT_THAT(error({{399, "1,2"}}), HasSubstr("train:399: 2 columns; expected 5"));
+  EXPECT_THAT(error({{399, "1,2,3,4,yes,6"}}), HasSubstr("train:399: 6 columns; expected 5"));
+  EXPECT_THAT(error({{350, "1,k1,a,1,"}, {351, "x"}}),
+              HasSubstr("train:350: expected a class in column 4 ('y'), got nothing"));
+  EXPECT_THAT(error({{350, "1,k1,a,-1,yes"}}),
+              HasSubstr("train:350: column 3 ('w'): expected a weight"));
+  EXPECT_THAT(error({{350, "1,\"k1,a,1,yes"}}), HasSubstr("train:350: a quote is not closed"));
+  EXPECT_THAT(error({{250, ""}}), HasSubstr("train:251: line 250 above is blank"));
+  EXPECT_THAT(error({{50, " "}}), HasSubstr("train:51: line 50 above is blank"));
 }
 
 }  // namespace yoke::testing_support::csv_test

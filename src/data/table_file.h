@@ -1,0 +1,24 @@
+// The tables of several formats: columns that are matched by name, and lines that are read alike.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "data/reader.h"
+
+namespace yoke {
+
+/// How a file holds lines.
+struct TableFile {
+  char delimiter = ',';
+  std::string header = "auto";  ///< Whether the first line names the columns: "yes", "no", "auto".
+  bool parquet = false;         ///< Files are Parquet, as those are that end in .parquet.
+};
+
+/// The keys of [data] that tables have.
+std::vector<OptionSpec> TableOptions();
+
+/// Loads the files of a job like FormatEntry::load.
+LoadedData LoadTable(const Options& options, const ReadFiles& files, const TableFile& file);
+
+}  // namespace yoke
