@@ -46,18 +46,10 @@ void* CheckMapping(void* memory, int64_t bytes) {
   throw Error(fmt::format("no memory for {} MB of data: {}", bytes >> 20, std::strerror(errno)));
 }
 
-// Large pages, which the system gives and clears sooner than many small ones.
-void* InLargePages(void* memory, int64_t bytes) {
-  constexpr int64_t kWorth = 8 << 20;
-  if (bytes >= kWorth) madvise(memory, static_cast<size_t>(bytes), MADV_HUGEPAGE);
-  return memory;
-}
-
 void* Map(int64_t bytes, int file) {
   const int flags = file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
-  void* const memory = CheckMapping(
+  return CheckMapping(
       mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, flags, file, 0), bytes);
-  return file < 0 ? InLargePages(memory, bytes) : memory;
 }
 
 struct CloseFile {
@@ -135,7 +127,6 @@ void GrowingMemory::Grow(int64_t bytes) {
   data_ = CheckMapping(
       mremap(data_, static_cast<size_t>(capacity_), static_cast<size_t>(bytes), MREMAP_MAYMOVE),
       bytes);
-  if (file_ < 0) InLargePages(data_, bytes);
 }
 
 void GrowingMemory::MoveToFile(int64_t bytes) {

@@ -187,7 +187,7 @@ class TablesTest(ProgramTest):
         self.refused("would replace the input", "predict", "c", "test.csv", "--output", "test.csv")
         os.link(self.path("train.csv"), self.path("same.csv"))
         self.refused("would replace the input", "predict", "c", "test.csv", "--output", "same.csv")
-        self.refused("ends in .csv or .jsonl", "predict", "c", "test.csv", "--output", "p.txt")
+        self.refused("ends in .csv, .jsonl or .parquet", "predict", "c", "test.csv", "--output", "p.txt")
         self.assertEqual(self.read("test.csv"), before)
 
 
