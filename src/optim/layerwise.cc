@@ -8,6 +8,7 @@
 namespace yoke {
 
 std::unique_ptr<Kernel<UpdateCall>> LayerwiseRule::MakeKernel(const Target& target) const {
+  if (target.device->IsHost()) return UpdateRule::MakeKernel(target);
   throw UserError(
       fmt::format("rule {} runs on the CPU alone, and this is {}: it looks at whole "
                   "layers",

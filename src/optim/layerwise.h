@@ -34,7 +34,7 @@ class LayerwiseRule : public UpdateRule {
   void ApplyMomentum(const UpdateSpan& span, const UpdateStep& step, int updates) const override {
     elements_->ApplyMomentum(span, step, updates);
   }
-  /// Throws.
+  /// Of elements. Throws UserError for a device other than the host.
   std::unique_ptr<Kernel<UpdateCall>> MakeKernel(const Target& target) const override;
 
  protected:

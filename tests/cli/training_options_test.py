@@ -11,7 +11,7 @@ class TrainingOptionsTest(ProgramTest):
         return [event for event in events if event["event"] == "epoch"], end
 
     def test_rules_learn(self):
-        for rule, rate in (("adagrad", 0.02), ("rmsprop", 0.002), ("lion", 0.003), ("lamb", 0.02), ("muon", 0.02)):
+        for rule, rate in (("adagrad", 0.02), ("rmsprop", 0.002), ("lion", 0.003), ("lamb", 0.1), ("muon", 0.1)):
             epochs, _ = self.end(f"train.rule={rule}", f"train.learning_rate={rate}", "train.epochs=4")
             self.assertLess(epochs[-1]["train"]["loss"], 0.7 * epochs[0]["train"]["loss"], rule)
 
