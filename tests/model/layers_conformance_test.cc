@@ -38,7 +38,7 @@ const std::vector<LayerCase>& Cases() {
        .batch = 19,
        .sparse = true,
        .fuse_relu = true},
-      {.type = "embedding", .options = "categories = [3, 0, 7]", .input = {3}, .batch = 9},
+      {.type = "embedding", .options = "categories = [3, 0, 7]", .input = {3}, .batch = 8},
       {.type = "embedding", .options = "categories = [0, 1]\ndimensions = 5", .input = {2}},
       {.type = "convolution", .options = "outputs = 4\nkernel = 3", .input = {1, 6, 7}},
       {.type = "convolution",
