@@ -134,6 +134,7 @@ FormatEntry text_folder_format() {
       .name = "text-folder",
       .summary = "Texts, a file each, in one folder per class, on disk or in an archive; sparse",
       .options = WordOptions(),
+      .holds_splits = true,
       .load = LoadTextFolder};
 }
 
