@@ -1,4 +1,5 @@
-// NetworkReport: measures the speed of messages between the ranks of a world, for pairs and collectives.
+// NetworkReport: measures the speed of messages between the ranks of a world, for pairs and
+// collectives.
 #pragma once
 
 #include <string>

@@ -63,7 +63,8 @@ TEST(Numpy, ReadsSetsOfLabels) {
   EXPECT_EQ(data.info.outputs, 2);
   EXPECT_THAT(data.train.labels.offsets.span(), ElementsAre(0, 1, 1, 3));
   EXPECT_THAT(data.train.labels.ids.span(), ElementsAre(0, 0, 1));
-  EXPECT_THAT(LoadError(load({1, 0, 0, 2, 1, 1})), HasSubstr("example 1 has the label 2; expected"));
+  EXPECT_THAT(LoadError(load({1, 0, 0, 2, 1, 1})),
+              HasSubstr("example 1 has the label 2; expected"));
 }
 
 TEST(Numpy, ReadsBytesAsImagesAndOtherByteOrders) {
