@@ -22,6 +22,7 @@
 #include "base/check.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/registry.h"
 #include "base/thread.h"
 #include "data/reader.h"
@@ -307,6 +308,7 @@ void AddRuns(nb::module_& module) {
              "trial_seconds"_a);
   module.def("list", ListKind, "kind"_a);
   module.def("report", ReportPage, "runs"_a);
+  module.def("take_warnings", TakeWarnings);
 }
 
 }  // namespace yoke::python

@@ -15,11 +15,11 @@ if _briefly:
     os.environ["GOMP_SPINCOUNT"] = "2000"
 try:
     from yoke._yoke import (Diverged, Error, Examples, Job, UserError, data_facts_of_run, list, plan, register_strategy, report, resume,
-                            simulate, train, version)
+                            simulate, take_warnings, train, version)
     from yoke._yoke import Model as LoadedModel
 finally:
     if _briefly:
         del os.environ["GOMP_SPINCOUNT"]
 
 __all__ = ["Diverged", "Error", "Examples", "Job", "LoadedModel", "UserError", "data_facts_of_run", "list", "plan", "register_strategy",
-           "report", "resume", "simulate", "train", "version"]
+           "report", "resume", "simulate", "take_warnings", "train", "version"]

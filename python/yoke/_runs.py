@@ -92,6 +92,8 @@ class Run:
 
     def _take(self, event: dict[str, Any]) -> None:
         kind = event["event"]
+        for sentence in _library.take_warnings():
+            warnings.warn(sentence, RuntimeWarning, stacklevel=2)
         if kind == "epoch":
             self.epochs.append(event)
         elif kind == "start":

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "base/check.h"
 #include "base/files.h"
@@ -53,12 +54,40 @@ std::shared_ptr<spdlog::logger> Open(const std::string& path) {
   return logger;
 }
 
+/// Warnings for a program that asks for them.
+class Warnings {
+ public:
+  static Warnings& Get() {
+    static Warnings warnings;
+    return warnings;
+  }
+  void Add(std::string_view message) {
+    constexpr size_t kMost = 100;
+    const std::lock_guard lock(mutex_);
+    if (messages_.size() < kMost) messages_.emplace_back(message);
+  }
+  std::vector<std::string> Take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(messages_, {});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> messages_;
+};
+
 }  // namespace
 
 void LogToFile(const std::string& path) { Logger() = Open(path); }
 
 void LogInfo(std::string_view message) { Logger()->info("{}", OneLine(message)); }
-void LogWarning(std::string_view message) { Logger()->warn("{}", OneLine(message)); }
+
+void LogWarning(std::string_view message) {
+  Logger()->warn("{}", OneLine(message));
+  Warnings::Get().Add(message);
+}
+
+std::vector<std::string> TakeWarnings() { return Warnings::Get().Take(); }
 
 LogFile::LogFile(const std::string& path) {
   try {

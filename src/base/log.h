@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace spdlog {
 class logger;
@@ -16,6 +17,8 @@ namespace yoke {
 void LogToFile(const std::string& path);
 void LogInfo(std::string_view message);
 void LogWarning(std::string_view message);
+/// The warnings since the last call, at most the first hundred. Thread-safe.
+std::vector<std::string> TakeWarnings();
 
 /// A separate log, in the same format as the process's log.
 class LogFile {

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <numeric>
 #include <optional>
 
@@ -30,6 +31,27 @@ fs::path RunOf(const ModelFile& model) {
 }
 
 constexpr int64_t kMostScored = 1 << 26;  // numbers kept for curves
+
+/// An image of bytes as the report draws it, at most 64 pixels a side: width, height, channels (1
+/// or 3) and pixels, two hexadecimal digits a byte; empty: the input is no such image.
+Table PictureOf(const Reader& reader, int64_t example) {
+  constexpr int64_t kMost = 64;
+  const Shape& shape = reader.Info().input;
+  if (shape.rank() != 3 || (shape[0] != 1 && shape[0] != 3)) return {};
+  Batch batch;
+  reader.Read({.examples = {&example, 1}, .as_stored = true}, batch);
+  if (batch.dense.type != DType::kU8) return {};
+  const int64_t height = std::min(shape[1], kMost), width = std::min(shape[2], kMost);
+  std::string pixels;
+  for (int64_t y = 0; y < height; ++y)
+    for (int64_t x = 0; x < width; ++x)
+      for (int64_t channel = 0; channel < shape[0]; ++channel) {
+        const int64_t row = channel * shape[1] + y * shape[1] / height;
+        const int64_t place = row * shape[2] + x * shape[2] / width;
+        fmt::format_to(std::back_inserter(pixels), "{:02x}", batch.dense.As<uint8_t>()[place]);
+      }
+  return {{"width", width}, {"height", height}, {"channels", shape[0]}, {"pixels", pixels}};
+}
 
 /// "1,3,5"
 std::vector<int64_t> NumbersIn(const std::string& text) {
@@ -306,12 +328,13 @@ Table EvalDetails::Measure(const ModelFile& model, const Reader& reader,
     const std::string file = reader.FileOf(one.example);
     const std::string& truth = names[static_cast<size_t>(one.truth)];
     const std::string& found = names[static_cast<size_t>(one.found)];
-    worst.push_back(Table{{"index", one.example},
-                          {"file", file},
-                          {"class", truth},
-                          {"probability", one.truth_probability},
-                          {"found", found},
-                          {"found_probability", one.found_probability}});
+    Table row = {{"index", one.example}, {"file", file},
+                 {"class", truth},       {"probability", one.truth_probability},
+                 {"found", found},       {"found_probability", one.found_probability}};
+    if (keep_)
+      if (Table picture = PictureOf(reader, one.example); !picture.empty())
+        row.emplace_back("picture", std::move(picture));
+    worst.push_back(std::move(row));
     out.Text(fmt::format("{}{}  {} {}  as {} {}", one.example,
                          file.empty() ? "" : "  " + OneLine(file), OneLine(truth),
                          Metric(one.truth_probability), OneLine(found),

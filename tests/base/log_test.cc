@@ -26,6 +26,16 @@ TEST(Log, MessagesReachTheFile) {
   EXPECT_THAT(text.str(), testing::HasSubstr("careful"));
 }
 
+TEST(Log, WarningsAreTakenOnce) {
+  TakeWarnings();
+  LogInfo("no warning");
+  for (int i = 0; i < 200; ++i) LogWarning(i == 0 ? "first" : "another");
+  const std::vector<std::string> warnings = TakeWarnings();
+  EXPECT_EQ(warnings.size(), 100U);
+  EXPECT_EQ(warnings.front(), "first");
+  EXPECT_TRUE(TakeWarnings().empty());
+}
+
 TEST(Log, AFileThatCannotBeOpenedIsNamed) {
   EXPECT_THROW(LogToFile("/proc/nowhere/log.txt"), UserError);
 }

@@ -54,6 +54,8 @@ class ScoresTest(ProgramTest):
         with open(self.path("kept/evaluation.json"), encoding="utf-8") as file:
             kept = json.load(file)
         self.assertEqual((len(kept["mistakes"]), len(kept["points"]), kept["checkpoint"]), (20, 10, "kept/last"))
+        picture = kept["mistakes"][0]["picture"]
+        self.assertEqual(len(picture["pixels"]), 2 * picture["width"] * picture["height"] * picture["channels"])
         for rate, recall, precision in kept["points"][0]["points"]:
             self.assertTrue(0 <= rate <= 1 and 0 <= recall <= 1 and 0 <= precision <= 1)
         self.good("report", "kept")

@@ -40,6 +40,11 @@ class PackageTest(unittest.TestCase):
         os.chdir(folder.name)
         os.environ["XDG_CACHE_HOME"] = folder.name  # what planners keep
 
+    def test_what_a_run_logs_as_a_warning_is_one(self):
+        job = {**JOB, "node": {"threads": 1, "executor": "split", "devices": ["cpu", "emulated:0"], "device_timeout": 1e-5}}
+        with self.assertWarnsRegex(RuntimeWarning, "device emulated:0 failed .*: training goes on without it"):
+            yoke.train(job, run="w")
+
     def test_a_dict_trains_as_its_file_does(self):
         run = yoke.train(JOB, run="a")
         with open("job.toml", "w") as out:

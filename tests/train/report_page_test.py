@@ -380,12 +380,18 @@ class ReportPageTest(unittest.TestCase):
     def test_a_kept_evaluation_is_drawn(self):
         points = [[0, 0.5, 1], [0.5, 0.75, 0.6], [1, 1, 0.4]]
         kept = {"checkpoint": "runs/one/best", "examples": 1200, "balanced_accuracy": 0.75, "points": [{"class": "cat", "points": points}, {"class": "dog"}],
-                "mistakes": [{"index": 7, "file": "a/b.png", "class": "cat", "probability": 0.125, "found": "dog", "found_probability": 0.875}]}
+                "mistakes": [{"index": 7, "file": "a/b.png", "class": "cat", "probability": 0.125, "found": "dog", "found_probability": 0.875,
+                              "picture": {"width": 2, "height": 1, "channels": 3, "pixels": "ff8000010203"}},
+                             {"index": 9, "class": "cat", "probability": 0.25, "found": "dog", "found_probability": 0.75,
+                              "picture": {"width": 2, "height": 1, "channels": 3, "pixels": "ff"}}]}
         answers = self.asked([self.run_folder("one", evaluation_json=json.dumps(kept))], roc="pointer('pointermove', 'ROC curves', 0.95)",
-                             recall="pointer('pointermove', 'Precision-recall curves', 0.55)", worst="tables('Evaluation')", text="document.body.innerText")
+                             recall="pointer('pointermove', 'Precision-recall curves', 0.55)", worst="tables('Evaluation')",
+                             pictures="[...document.querySelectorAll('canvas')].map((one) => [...one.getContext('2d').getImageData(0, 0, 2, 1).data])", text="document.body.innerText")
         self.assertEqual(answers["roc"], ["false positive rate 1", "cat1"])
         self.assertEqual(answers["recall"], ["recall 0.75", "cat0.6"])
-        self.assertEqual(answers["worst"][0][1], ["a/b.png", "cat 0.125", "dog 0.875"])
+        self.assertEqual([[cell.strip() for cell in row] for row in answers["worst"][0][1:]],
+                         [["a/b.png", "cat 0.125", "dog 0.875"], ["9", "cat 0.250", "dog 0.750"]])
+        self.assertEqual(answers["pictures"], [[255, 128, 0, 255, 1, 2, 3, 255]])
         self.assertIn("runs/one/best, 1,200 examples, balanced accuracy 0.7500.", answers["text"])
         damaged = self.asked([self.run_folder("two", evaluation_json='{"poi')], text="document.body.innerText")
         self.assertNotIn("Evaluation", damaged["text"])

@@ -246,6 +246,23 @@ function devices() {
 
 // An evaluation that `yoke eval --keep` left in the run.
 
+function pictureOf(row) {
+  const {width, height, channels, pixels} = object(row.picture);
+  const sizes = [width, height, channels];
+  if (!sizes.every((size) => Number.isInteger(size) && size > 0 && size <= 64) ||
+      words(pixels, '').length !== 2 * width * height * channels)
+    return [];
+  const canvas = html('canvas', {width, height, class: 'picture'});
+  const drawing = canvas.getContext('2d');
+  const image = drawing.createImageData(width, height);
+  const byte = (at) => parseInt(pixels.slice(2 * at, 2 * at + 2), 16);
+  for (let i = 0; i < width * height; ++i)
+    for (let c = 0; c < 4; ++c)
+      image.data[4 * i + c] = c === 3 ? 255 : byte(channels * i + (channels === 3 ? c : 0));
+  drawing.putImageData(image, 0, 0);
+  return [canvas, ' '];
+}
+
 function mistakes(run) {
   const rows = list(object(run.evaluation).mistakes).map(object);
   if (!rows.length) return;
@@ -256,7 +273,7 @@ function mistakes(run) {
       [
         text(
             (several ? run.name + ': w' : 'W') + 'orst mistakes',
-            (row) => broken(words(row.file, count(row.index)))),
+            (row) => [...pictureOf(row), ...broken(words(row.file, count(row.index)))]),
         text('its class, with its probability', found('class')),
         text('the class found, with its probability', found('found'))
       ],
