@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/check.h"
-#include "kernels/cuda/cuda_library.h"
+#include "tensor/cuda/cuda_library.h"
 
 namespace yoke {
 namespace {

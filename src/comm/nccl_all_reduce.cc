@@ -53,7 +53,11 @@ class NcclAllReduce : public DeviceAllReduce {
     }
     changed_.notify_one();
     watch_.reset();
-    if (!failure_) calls_.leave(comm_);
+    if (failure_) return;
+    if (std::uncaught_exceptions() > 0)
+      calls_.abort(comm_);  // the others may not come to its end
+    else
+      calls_.leave(comm_);
   }
   NcclAllReduce(const NcclAllReduce&) = delete;
   NcclAllReduce& operator=(const NcclAllReduce&) = delete;
@@ -67,7 +71,6 @@ class NcclAllReduce : public DeviceAllReduce {
           calls_.sum(values.data, static_cast<size_t>(values.count), comm_, NativeStream(stream)),
           "ncclAllReduce");
       stream.Record(last_);
-      stream_ = &stream;
       ++enqueued_;
     }
     changed_.notify_one();
@@ -83,14 +86,14 @@ class NcclAllReduce : public DeviceAllReduce {
       while (const std::shared_ptr<Event> sum = NextSum()) {
         stream->Await(sum);
         Countdown left(timeout_);
-        while (!stream->WaitFor(kLook)) {
+        while (!stream->WaitFor(std::min(kLook, left.Slice().count()))) {
           none.Ready();  // throws if a rank has failed
           if (left.Over())
             throw Error(fmt::format("a sum over GPUs took longer than {:g} s", timeout_));
         }
       }
     } catch (...) {
-      Fail(std::current_exception());
+      Fail(std::current_exception(), *stream);
     }
   }
 
@@ -101,10 +104,13 @@ class NcclAllReduce : public DeviceAllReduce {
     return std::exchange(watched_, enqueued_) < enqueued_ ? last_ : nullptr;
   }
 
-  void Fail(const std::exception_ptr& failure) {
-    const std::lock_guard lock(mutex_);
-    failure_ = failure;
-    if (stream_) FailStream(*stream_, failure);
+  /// `stream` is of the same GPU as the sums'.
+  void Fail(const std::exception_ptr& failure, Stream& stream) {
+    {
+      const std::lock_guard lock(mutex_);
+      failure_ = failure;
+    }
+    FailStream(stream, failure);
     calls_.abort(comm_);
   }
 
@@ -117,7 +123,6 @@ class NcclAllReduce : public DeviceAllReduce {
   bool over_ = false;
   int64_t enqueued_ = 0, watched_ = 0;
   std::shared_ptr<Event> last_;  // behind the last sum
-  Stream* stream_ = nullptr;     // that it was enqueued on
   std::exception_ptr failure_;
   std::shared_ptr<void> watch_;
 };
@@ -139,6 +144,10 @@ std::unique_ptr<DeviceAllReduce> MakeNcclAllReduce(const Communicator& world, De
   {
     const JoinWatch watch(world.timeout());
     CheckNccl(*calls, calls->join(&comm, world.size(), made.id, world.rank()), "ncclCommInitRank");
+    const Buffer one(device, sizeof(float));  // the first sum connects the ranks
+    Stream& stream = device.stream();
+    CheckNccl(*calls, calls->sum(one.As<float>(), 1, comm, NativeStream(stream)), "ncclAllReduce");
+    stream.Wait();
   }
   return std::make_unique<NcclAllReduce>(*calls, comm, world, device);
 }

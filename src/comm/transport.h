@@ -95,7 +95,8 @@ class Transport {
 
   /// Null where arrays are summed in the host's memory. All ranks of `world` call it, once per
   /// context, each with the device of its arrays; they may exchange messages, which are not
-  /// counted, and agree: all get one, or none does.
+  /// counted, and agree: all get one, or none does, also
+  /// for arrays on another device later.
   virtual std::unique_ptr<DeviceAllReduce> MakeDeviceAllReduce(const Communicator& /*world*/,
                                                                Device& /*device*/) {
     return nullptr;

@@ -34,7 +34,11 @@ EndEvent TrainRank(const Job& job, const RunRequest& request, RunContext& contex
       return leader->Lead();
     } catch (const RankLost& lost) {
       rank->Note(lost);
-      if (std::optional<SurvivorState> left = rank->Rescue()) survivor = std::move(left);
+      try {
+        if (std::optional<SurvivorState> left = rank->Rescue()) survivor = std::move(left);
+      } catch (const Error& gone) {  // with its device: the last checkpoint is left
+        LogWarning(gone.what());
+      }
       throw;
     } catch (const std::exception& problem) {
       rank->Note(problem);

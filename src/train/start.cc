@@ -243,12 +243,15 @@ std::string CopyStart(const StartRequest& request) {
   const Value* keep = request.model.Find("keep_classes");
   const bool keeps = keep && *keep == Value(true);
   size_t taken = 0;
-  int64_t kept = 0;  // classes
+  int64_t kept = -1;  // classes; -1: no output has been seen
   std::vector<std::string> anew;
   for (const Slice& slice : request.layout.slices()) {
     const bool is_output = replaces && IsOf(slice.name, outputs);
-    if (is_output && keeps)
-      kept = source->CopyClasses(slice, request.data, request.values + slice.offset);
+    if (is_output && keeps) {
+      const int64_t copied =
+          source->CopyClasses(slice, request.data, request.values + slice.offset);
+      kept = kept < 0 ? copied : std::min(kept, copied);
+    }
     if (is_output || !source->Has(slice.name)) {
       anew.push_back(slice.name);
       continue;
@@ -259,7 +262,8 @@ std::string CopyStart(const StartRequest& request) {
   Require(taken > 0, "model.start: no parameter of {} has the name of one of this model ({}, ...)",
           path, request.layout.slices()[0].name);
   if (!keeps) return Sentence(path, taken, anew);
-  return fmt::format("{}, but for {} classes of the same name", Sentence(path, taken, anew), kept);
+  return fmt::format("{}, but for {} classes of the same name", Sentence(path, taken, anew),
+                     std::max(kept, int64_t{0}));
 }
 
 }  // namespace yoke

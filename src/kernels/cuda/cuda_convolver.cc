@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda/cuda_library.h"
+#include "tensor/cuda/cuda_library.h"
 #include "kernels/cuda/host_products.h"
 #include "kernels/cuda/tf32.h"
 #include "tensor/cuda/cuda_stream.h"

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <string>
 
-#include "kernels/cuda/cuda_library.h"
+#include "tensor/cuda/cuda_library.h"
 #include "kernels/cuda/host_products.h"
 #include "kernels/cuda/products.h"
 #include "kernels/cuda/tf32.h"

@@ -1,5 +1,5 @@
 // CudaLibrary: by dlopen.
-#include "kernels/cuda/cuda_library.h"
+#include "tensor/cuda/cuda_library.h"
 
 #include <dlfcn.h>
 
