@@ -4,6 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include "base/check.h"
+#include "base/log.h"
 #include "comm/communicator.h"
 #include "train/events.h"
 #include "train/leader.h"
