@@ -66,8 +66,9 @@ class PixelAugmentation {
   /// A draw of Beta(a, a), a at most 1 (Joehnk, 1964).
   static double DrawBeta(double a, Random& random) {
     for (;;) {
-      const double u = std::pow(random.Uniform(), 1 / a), v = std::pow(random.Uniform(), 1 / a);
-      if (u + v > 0 && u + v <= 1) return u / (u + v);
+      const double u = std::log(random.Uniform()) / a, v = std::log(random.Uniform()) / a;
+      const double part = 1 / (1 + std::exp(v - u));  // of powers that may be too small for a double
+      if (std::exp(u) + std::exp(v) <= 1 && !std::isnan(part)) return part;
     }
   }
 
