@@ -76,10 +76,12 @@ def measure(command, threads):
 @part(quick={"rows": 20000, "repeats": 1}, threads=CORES, rows=1_000_000, repeats=3)
 def read(arguments):
     """Seconds and peak memory of each."""
+    reader = program("read_table")
+    reader.stat()  # says at once if it is missing
     path = arguments.runs / "table.csv"
     subprocess.run([PYTHON, "-c", WRITE, str(path), str(arguments.rows)], check=True)
     megabytes = path.stat().st_size / 1e6
-    sides = {"yoke": [program("read_table"), path, "label"],
+    sides = {"yoke": [reader, path, "label"],
              "pyarrow": [PYTHON, "-c", ARROW, path, str(arguments.threads)],
              "pandas": [PYTHON, "-c", PANDAS, path, "1"],
              "pandas, to the matrix": [PYTHON, "-c", MATRIX, path, "1"]}

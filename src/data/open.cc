@@ -272,6 +272,18 @@ MeasuredChannels Measure(const Options& options, const std::shared_ptr<MemoryRea
   return MeasureChannels(*Subset(all, split.train));
 }
 
+// The numbers of categories name rows of tables.
+void CheckEncodings(const Options& options, const DataInfo& info) {
+  const bool measured = options.String("normalize") == "standard";
+  Require((!measured && !options.Has("mean") && !options.Has("deviation")) ||
+              !std::ranges::any_of(info.encodings, &ColumnEncoding::by_id),
+          "{}: vectors of categories are looked up by number, which nothing may change; expected "
+          "normalize = \"auto\" or category_encoding = \"one_hot\"",
+          options.Where(measured              ? "normalize"
+                        : options.Has("mean") ? "mean"
+                                              : "deviation"));
+}
+
 // Whether the format would rescale numbers in a second pass over the files.
 bool CanRescale(const Request& request, const ReadFiles& files) {
   const auto all_reopen = [](const auto& paths) {
@@ -318,6 +330,7 @@ Normalization AsStarted(const DataInfo& start, const DataInfo& info) {
 DataSets SetsOf(LoadedData loaded, const Request& request, const ReadFiles& files, uint64_t seed) {
   const Options& options = request.options;
   CheckFeatures(options, loaded.info);
+  CheckEncodings(options, loaded.info);
   CheckClasses(loaded);
   CheckShares(options, loaded.test.size > 0, loaded.validation.size > 0);
   if (files.features)

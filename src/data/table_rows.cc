@@ -75,7 +75,8 @@ void TableRows::ReadPart(const TableColumns& features, const Part& part, float* 
     const size_t length = std::min(text.find('\n'), text.size());
     const std::string_view line = WithoutReturn(text.substr(0, length));
     text.remove_prefix(std::min(length + 1, text.size()));
-    const bool read = ReadLine(features, line, row, rows + row * features.Width(), of_part);
+    const bool read = !features.HasWords() &&  // words are put in order
+                      ReadLine(features, line, row, rows + row * features.Width(), of_part);
     left_[static_cast<size_t>(row)] = read ? std::string_view() : line;
     if (read)
       for (const int64_t column : of_part.of_a_line) ++of_part.counts[static_cast<size_t>(column)];

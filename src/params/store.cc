@@ -35,6 +35,8 @@ const std::vector<Initializer>& AllInitializers() {
       {"ones", "all one", Law::kConstant, [](const Slice&) { return 1.0; }},
       {"fan_in_uniform", "uniform within 1/sqrt(fan in), the usual choice of PyTorch's layers",
        Law::kUniform, [](const Slice& s) { return 1 / std::sqrt(FanIn(s)); }},
+      {"table_uniform", "as fan_in_uniform, but a first row of zeros: that of what is unknown",
+       Law::kUniform, [](const Slice& s) { return 1 / std::sqrt(FanIn(s)); }},
       {"xavier_uniform", "uniform within sqrt(6 / (fan in + fan out)) (Glorot and Bengio 2010)",
        Law::kUniform, [](const Slice& s) { return std::sqrt(6 / FanSum(s)); }},
       {"xavier_sigmoid",
@@ -78,6 +80,8 @@ void FillSlice(const Initializer& initializer, const Slice& slice, const Random&
     Fill(initializer.law, size, part, std::span(values + begin, values + end));
   };
   ParallelFor(count, count < kWorthThreads ? 1 : threads, fill);
+  if (slice.initializer == "table_uniform" && slice.shape.rank() > 1)
+    std::fill_n(values, slice.shape[1], T(0.0F));
 }
 
 uint64_t HashOf(const std::string& name) {

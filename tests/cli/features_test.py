@@ -76,6 +76,8 @@ class FeaturesTest(ProgramTest):
         self.table("new.csv", ["kind", "town", "size"], [["x", "town3", 100], ["w", "nowhere", 101]])
         self.assertEqual(len(self.good("predict", "e", "new.csv", "--json").events()), 2)
         self.refused("layer 'embedding1' (embedding) has no counterpart in ONNX", "export", "e", "e.onnx")
+        self.refused('vectors of categories are looked up by number, which nothing may change; expected normalize = "auto"',
+                     "train", "job.toml", "--set", "data.normalize=standard")
         self.job('category_encoding = "embedding"', epochs=7)
         self.good("train", "job.toml", "--run", "part", "--quiet")
         self.good("train", "--resume", "part", "--quiet", "--set", "train.epochs=40")

@@ -61,6 +61,12 @@ class OnnxTest(ProgramTest):
             events = self.good("predict", label, "new.csv", "--top", "2", "--json").events() if label == "class" else self.good("predict", label, "new.csv", "--json").events()
             own = [dict(zip(e["labels"], e["scores"]))["yes"] for e in events] if label == "class" else [e["values"][0] for e in events]
             self.assertLess(np.abs(found[:, -1] - own).max() / np.abs(own).max(), 1e-3)
+        self.write("rgb.toml", '[data]\nformat = "csv"\ntrain = "t.csv"\nmean = [3]\ndeviation = [2, 0.5]\n[model]\nname = "linear"\n[train]\nepochs = 1\n'
+                   'learning_rate = 0.05\n')
+        self.good("train", "rgb.toml", "--run", "rgb", "--quiet")
+        self.good("export", "rgb", "rgb.onnx", "--complete")
+        read = {tensor.name: onnx.numpy_helper.to_array(tensor).ravel() for tensor in onnx.load(self.path("rgb.onnx")).graph.initializer}
+        np.testing.assert_allclose([read["input.mean"], read["input.factor"]], [[3, 3], [0.5, 2]])
         result = self.yoke("info", "c.onnx")
         self.assertEqual(result.code, 2)
         self.assertIn("c.onnx computes normalization and probabilities in its graph", result.error)

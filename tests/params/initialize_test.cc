@@ -65,6 +65,13 @@ TEST(Initialize, ZerosAndOnes) {
   for (float x : Values(store, 1)) ASSERT_EQ(x, 1);
 }
 
+TEST(Initialize, ATableBeginsWithARowOfZeros) {
+  const ParamStore table = Drawn({"table_uniform"}, 1), all = Drawn({"fan_in_uniform"}, 1);
+  const auto width = static_cast<size_t>(table.layout().slices()[0].shape[1]);
+  for (float x : Values(table).first(width)) ASSERT_EQ(x, 0);
+  EXPECT_TRUE(std::ranges::equal(Values(table).subspan(width), Values(all).subspan(width)));
+}
+
 TEST(Initialize, DependsOnSeedAndNameOnly) {
   const ParamStore one = Drawn({"he_normal"}, 1);
   const ParamStore behind = Drawn({"zeros", "he_normal"}, 1);

@@ -96,7 +96,7 @@ class Embedding : public Layer {
       if (fields_[i].rows > 0)
         specs.push_back({.name = fmt::format("table{}", i),
                          .shape = {fields_[i].rows, fields_[i].width},
-                         .initializer = "fan_in_uniform",
+                         .initializer = "table_uniform",
                          .fan_in = fields_[i].width,
                          .fan_out = fields_[i].width,
                          .keep_f32 = true});

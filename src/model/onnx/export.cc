@@ -135,8 +135,11 @@ void Exporter::AddInputNodes() {
   const size_t channels = std::max({by.mean.size(), by.deviation.size(), size_t{1}});
   std::vector<double> mean(channels), factor(channels, by.scale);
   for (size_t c = 0; c < channels; ++c) {
-    if (!by.mean.empty()) mean[c] = by.mean[c] / by.scale;
-    if (!by.deviation.empty()) factor[c] = by.scale / by.deviation[c];
+    const auto of_channel = [c](const std::vector<double>& values) {
+      return values[values.size() == 1 ? 0 : c];
+    };
+    if (!by.mean.empty()) mean[c] = of_channel(by.mean) / by.scale;
+    if (!by.deviation.empty()) factor[c] = by.scale / of_channel(by.deviation);
   }
   AddEndNode("Sub", {kInput, AddChannels("input.mean", mean)}, "input.centred");
   AddEndNode("Mul", {"input.centred", AddChannels("input.factor", factor)}, kNormalized);

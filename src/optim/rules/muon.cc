@@ -80,9 +80,11 @@ class Orthogonalizer {
 };
 
 /// Whether a parameter is the matrix or the kernels of a hidden layer: the last parameter of two
-/// dimensions or more is the output layer's.
+/// dimensions or more is the output layer's, and vectors of categories are no matrix.
 bool IsHidden(const ParamLayout& layout, size_t slice) {
-  const auto has_rows = [](const Slice& of) { return of.shape.rank() > 1; };
+  const auto has_rows = [](const Slice& of) {
+    return of.shape.rank() > 1 && of.initializer != "table_uniform";
+  };
   return has_rows(layout.slices()[slice]) &&
          std::any_of(layout.slices().begin() + static_cast<std::ptrdiff_t>(slice) + 1,
                      layout.slices().end(), has_rows);

@@ -118,6 +118,7 @@ const height = 230, left = 58, right = 12, top_ = 8, bottom = 40;  // pixels of 
 
 /** The least and the largest that are drawn; cuts off values far from most others. */
 function drawnExtent(values, logarithmic) {
+  if (!values.length) return extent(values);
   const sorted = [...values].sort((a, b) => a - b), [low, high] = [sorted[0], sorted.at(-1)];
   const middle = sorted[Math.floor((sorted.length - 1) / 2)];
   const most = logarithmic ? middle * Math.max(1000, (middle / low) ** 4) :
