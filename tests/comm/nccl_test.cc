@@ -22,21 +22,21 @@
 struct ncclComm {
   struct Shared* shared = nullptr;
   int rank = 0;
+  bool aborted = false;
 };
 
-/// Ranks that sum: each sum waits for all, or for an abort.
+/// Ranks that sum: each sum waits for all, or for its own rank's abort.
 struct Shared {
   std::mutex mutex;
   std::condition_variable changed;
   int ranks = 0, joined = 0, come = 0;
   int64_t sums = 0;
-  bool aborted = false;
   std::vector<ncclComm> comms;
   std::vector<float*> values;
 
-  void Sum(int rank, float* mine, size_t count) {
+  void Sum(const ncclComm& own, float* mine, size_t count) {
     std::unique_lock lock(mutex);
-    values[rank] = mine;
+    values[own.rank] = mine;
     const int64_t one = sums;
     if (++come == ranks) {
       for (size_t i = 0; i < count; ++i) {
@@ -48,7 +48,7 @@ struct Shared {
       ++sums;
       changed.notify_all();
     }
-    changed.wait(lock, [&] { return aborted || sums > one; });
+    changed.wait(lock, [&] { return own.aborted || sums > one; });
   }
 };
 
@@ -99,7 +99,7 @@ constexpr NcclCalls kMock = {
               stream,
               [](void* argument) {
                 const std::unique_ptr<Work> work(static_cast<Work*>(argument));
-                work->comm->shared->Sum(work->comm->rank, work->values, work->count);
+                work->comm->shared->Sum(*work->comm, work->values, work->count);
               },
               new Work{comm, values, count});
         },
@@ -107,7 +107,7 @@ constexpr NcclCalls kMock = {
         [](ncclComm* comm) {
           ++aborts;
           const std::lock_guard lock(comm->shared->mutex);
-          comm->shared->aborted = true;
+          comm->aborted = true;
           comm->shared->changed.notify_all();
           return 0;
         },
