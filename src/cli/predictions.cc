@@ -6,10 +6,11 @@
 
 #include "base/check.h"
 #include "base/json.h"
-#include "data/parquet.h"
 
 namespace yoke {
 namespace {
+
+constexpr size_t kPieceBytes = 1 << 20;  // of lines that Parquet takes at once
 
 std::string Cell(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == text.npos) return text;
@@ -42,34 +43,42 @@ void CheckPredictionName(const std::string& path) {
 
 PredictionFile::PredictionFile(const std::string& path, const std::vector<std::string>& targets,
                                int64_t top, bool with_files)
-    : path_(path),
-      json_(path.ends_with(".jsonl")),
+    : json_(path.ends_with(".jsonl")),
       with_files_(with_files),
       top_(targets.empty() ? static_cast<size_t>(top) : 0),
       file_(path) {
   if (json_) return;
-  std::vector<std::string> names = {"index"};
-  if (with_files) names.emplace_back("file");
-  names.insert(names.end(), targets.begin(), targets.end());
+  using Kind = ParquetColumn::Kind;
+  std::vector<ParquetColumn> columns = {{"index", Kind::kIndex}};
+  if (with_files) columns.push_back({"file", Kind::kText});
+  for (const std::string& target : targets) columns.push_back({target, Kind::kNumber});
   for (size_t k = 1; k <= top_; ++k)
-    for (const char* name : {"label", "score"})
-      names.push_back(k == 1 ? std::string(name) : fmt::format("{}_{}", name, k));
-  WriteText(CsvLine(names));
+    for (const auto& [name, kind] : {std::pair("label", Kind::kText), {"score", Kind::kNumber}})
+      columns.push_back({k == 1 ? std::string(name) : fmt::format("{}_{}", name, k), kind});
+  if (path.ends_with(".parquet")) {
+    parquet_ = WriteParquet(path, columns);
+    return;
+  }
+  std::vector<std::string> names;
+  for (const ParquetColumn& column : columns) names.push_back(column.name);
+  file_.Write(CsvLine(names));
 }
 
 void PredictionFile::Write(const Prediction& prediction) {
-  WriteText(json_ ? FormatJson(prediction.Fields()) + "\n" : Line(prediction));
+  const std::string line = json_ ? FormatJson(prediction.Fields()) + "\n" : Line(prediction);
+  if (!parquet_) return file_.Write(line);
+  lines_ += line;
+  if (lines_.size() >= kPieceBytes) WriteLines();
 }
 
-void PredictionFile::WriteText(const std::string& text) {
-  if (path_.ends_with(".parquet"))
-    lines_ += text;
-  else
-    file_.Write(text);
+void PredictionFile::WriteLines() {
+  file_.Write(parquet_->Write(lines_));
+  lines_.clear();
 }
 
 void PredictionFile::Commit() {
-  if (!lines_.empty()) file_.Write(ParquetOf(lines_, path_));
+  if (!lines_.empty()) WriteLines();
+  if (parquet_) file_.Write(parquet_->End());
   file_.Commit();
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/value.h"
+#include "data/parquet.h"
 #include "data/writers.h"
 
 namespace yoke {
@@ -37,14 +38,14 @@ class PredictionFile {
 
  private:
   std::string Line(const Prediction& prediction) const;
-  void WriteText(const std::string& text);
+  void WriteLines();
 
-  std::string path_;
   bool json_;
   bool with_files_;
   size_t top_;  // labels of a line; 0: targets
   OutputFile file_;
-  std::string lines_;  // of Parquet, until all are there
+  std::unique_ptr<ParquetWriter> parquet_;  // null: of another kind
+  std::string lines_;                       // that it has not taken yet
 };
 
 /// Throws UserError unless a name ends in .csv, .jsonl or .parquet, and where Parquet cannot be

@@ -42,8 +42,9 @@ std::unique_ptr<ByteSource> OpenParquet(const std::string& path, char delimiter)
   return Load(path).open(path, delimiter);
 }
 
-std::string ParquetOf(const std::string& lines, const std::string& path) {
-  return Load(path).bytes_of(lines, path);
+std::unique_ptr<ParquetWriter> WriteParquet(const std::string& path,
+                                            const std::vector<ParquetColumn>& columns) {
+  return Load(path).create(path, columns);
 }
 
 void RequireParquet(const std::string& path) { Load(path); }

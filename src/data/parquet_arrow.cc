@@ -1,6 +1,7 @@
 // The library that reads and writes Parquet files: Apache Arrow decodes their columns to lines of
 // CSV and back, so that a table is the same whichever file it is in.
 #include <arrow/array.h>
+#include <arrow/array/builder_binary.h>
 #include <arrow/compute/api.h>
 #include <arrow/csv/api.h>
 #include <arrow/csv/writer.h>
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "base/check.h"
 #include "data/parquet.h"
@@ -32,6 +34,11 @@ T Good(arrow::Result<T> result, const std::string& path) {
 
 void Succeed(const arrow::Status& status, const std::string& path) {
   if (!status.ok()) throw UserError(fmt::format("{}: {}", path, status.message()));
+}
+
+// The index of a DataFrame, where it has no name.
+bool IsPandasIndex(const std::string& name) {
+  return name.starts_with("__index_level_") && name.ends_with("__");
 }
 
 bool IsCell(const arrow::DataType& type) {
@@ -75,10 +82,11 @@ class ParquetLines : public ByteSource {
     lines_ = Good(sink->Finish(), path_);
     const std::span text(reinterpret_cast<char*>(lines_->mutable_data()),
                          static_cast<size_t>(lines_->size()));
-    if (std::ranges::count(text, '\n') != rows) DropLineEnds(text);
+    const bool has_returns = std::ranges::find(text, '\r') != text.end();
+    if (has_returns || std::ranges::count(text, '\n') != rows) DropLineEnds(text);
   }
 
-  // Those in texts become blanks.
+  // Those in texts become blanks, CR without LF too.
   static void DropLineEnds(std::span<char> text) {
     bool quoted = false;
     for (char& c : text) {
@@ -87,10 +95,12 @@ class ParquetLines : public ByteSource {
     }
   }
 
-  // Dictionaries become their values.
-  std::shared_ptr<arrow::Schema> PlainSchema(const arrow::Schema& schema) const {
+  // Dictionaries become their values, and an only column texts.
+  std::shared_ptr<arrow::Schema> PlainSchema(const arrow::Schema& schema) {
     arrow::FieldVector fields;
-    for (const auto& field : schema.fields()) {
+    for (int i = 0; i < schema.num_fields(); ++i) {
+      const auto& field = schema.field(i);
+      if (IsPandasIndex(field->name())) continue;
       auto type = field->type();
       if (type->id() == arrow::Type::DICTIONARY)
         type = static_cast<const arrow::DictionaryType&>(*type).value_type();
@@ -99,16 +109,20 @@ class ParquetLines : public ByteSource {
               "without it",
               path_, field->name(), type->ToString());
       fields.push_back(arrow::field(field->name(), type));
+      columns_.push_back(i);
     }
+    Require(!fields.empty(), "{}: the file holds no column", path_);
+    if (fields.size() == 1) fields[0] = fields[0]->WithType(arrow::utf8());
     return arrow::schema(fields);
   }
 
   std::shared_ptr<arrow::RecordBatch> Plain(const arrow::RecordBatch& batch) const {
     arrow::ArrayVector columns;
-    for (int i = 0; i < batch.num_columns(); ++i) {
+    for (const int i : columns_) {
       const auto& column = batch.column(i);
       columns.push_back(column->type_id() == arrow::Type::DICTIONARY ? Decoded(*column) : column);
     }
+    if (columns.size() == 1) columns[0] = Texts(*columns[0]);
     return arrow::RecordBatch::Make(schema_, batch.num_rows(), std::move(columns));
   }
 
@@ -117,7 +131,20 @@ class ParquetLines : public ByteSource {
     return Good(arrow::compute::Take(*coded.dictionary(), *coded.indices()), path_);
   }
 
+  // Null as the empty text, which has quotes: the line of an only column must not be blank.
+  std::shared_ptr<arrow::Array> Texts(const arrow::Array& column) const {
+    auto options = arrow::compute::CastOptions::Safe(arrow::utf8());
+    options.allow_invalid_utf8 = true;
+    const auto cast = Good(arrow::compute::Cast(column, arrow::utf8(), options), path_);
+    const auto& texts = static_cast<const arrow::StringArray&>(*cast);
+    arrow::StringBuilder filled;
+    for (int64_t i = 0; i < texts.length(); ++i)
+      Succeed(filled.Append(texts.IsNull(i) ? "" : texts.GetView(i)), path_);
+    return Good(filled.Finish(), path_);
+  }
+
   std::string path_;
+  std::vector<int> columns_;  // that are read
   std::unique_ptr<parquet::arrow::FileReader> reader_;
   std::shared_ptr<arrow::RecordBatchReader> batches_;
   std::shared_ptr<arrow::Schema> schema_;
@@ -129,18 +156,81 @@ std::unique_ptr<ByteSource> Open(const std::string& path, char delimiter) {
   return std::make_unique<ParquetLines>(path, delimiter);
 }
 
-std::string BytesOf(const std::string& lines, const std::string& path) {
-  auto reader =
-      Good(arrow::csv::TableReader::Make(
-               arrow::io::default_io_context(),
-               std::make_shared<arrow::io::BufferReader>(std::make_shared<arrow::Buffer>(lines)),
-               arrow::csv::ReadOptions::Defaults(), arrow::csv::ParseOptions::Defaults(),
-               arrow::csv::ConvertOptions::Defaults()),
-           path);
-  const auto table = Good(reader->Read(), path);
-  auto sink = Good(arrow::io::BufferOutputStream::Create(), path);
-  Succeed(parquet::arrow::WriteTable(*table, arrow::default_memory_pool(), sink), path);
-  return Good(sink->Finish(), path)->ToString();
+// What Arrow wrote, until it is taken.
+class TakenBytes : public arrow::io::OutputStream {
+ public:
+  std::string Take() { return std::exchange(bytes_, {}); }
+
+  arrow::Status Write(const void* data, int64_t size) override {
+    bytes_.append(static_cast<const char*>(data), static_cast<size_t>(size));
+    size_ += size;
+    return arrow::Status::OK();
+  }
+  arrow::Result<int64_t> Tell() const override { return size_; }
+  arrow::Status Close() override {
+    closed_ = true;
+    return arrow::Status::OK();
+  }
+  bool closed() const override { return closed_; }
+
+ private:
+  std::string bytes_;
+  int64_t size_ = 0;  // of all
+  bool closed_ = false;
+};
+
+std::shared_ptr<arrow::DataType> TypeOf(ParquetColumn::Kind kind) {
+  if (kind == ParquetColumn::Kind::kText) return arrow::utf8();
+  return kind == ParquetColumn::Kind::kIndex ? arrow::int64() : arrow::float64();
+}
+
+class ArrowWriter : public ParquetWriter {
+ public:
+  ArrowWriter(std::string path, const std::vector<ParquetColumn>& columns)
+      : path_(std::move(path)) {
+    parse_.newlines_in_values = true;
+    arrow::FieldVector fields;
+    for (const ParquetColumn& column : columns) {
+      const auto type = TypeOf(column.kind);
+      // Two columns may have one name, but types are by names.
+      read_.column_names.push_back(std::to_string(fields.size()));
+      convert_.column_types[read_.column_names.back()] = type;
+      fields.push_back(arrow::field(column.name, type));
+    }
+    schema_ = arrow::schema(fields);
+    writer_ = Good(parquet::arrow::FileWriter::Open(*schema_, arrow::default_memory_pool(), bytes_),
+                   path_);
+  }
+
+  std::string Write(const std::string& lines) override {
+    const auto input =
+        std::make_shared<arrow::io::BufferReader>(std::make_shared<arrow::Buffer>(lines));
+    const auto reader = Good(arrow::csv::TableReader::Make(arrow::io::default_io_context(), input,
+                                                           read_, parse_, convert_),
+                             path_);
+    const auto table = Good(reader->Read(), path_);
+    Succeed(writer_->WriteTable(*arrow::Table::Make(schema_, table->columns())), path_);
+    return bytes_->Take();
+  }
+
+  std::string End() override {
+    Succeed(writer_->Close(), path_);
+    return bytes_->Take();
+  }
+
+ private:
+  std::string path_;
+  std::shared_ptr<TakenBytes> bytes_ = std::make_shared<TakenBytes>();
+  std::shared_ptr<arrow::Schema> schema_;
+  std::unique_ptr<parquet::arrow::FileWriter> writer_;
+  arrow::csv::ReadOptions read_ = arrow::csv::ReadOptions::Defaults();
+  arrow::csv::ParseOptions parse_ = arrow::csv::ParseOptions::Defaults();
+  arrow::csv::ConvertOptions convert_ = arrow::csv::ConvertOptions::Defaults();
+};
+
+std::unique_ptr<ParquetWriter> Create(const std::string& path,
+                                      const std::vector<ParquetColumn>& columns) {
+  return std::make_unique<ArrowWriter>(path, columns);
 }
 
 }  // namespace
@@ -148,4 +238,4 @@ std::string BytesOf(const std::string& lines, const std::string& path) {
 
 /// Named by kParquet.
 extern "C" __attribute__((visibility("default"))) const yoke::ParquetLibrary yoke_parquet;
-const yoke::ParquetLibrary yoke_parquet = {.open = yoke::Open, .bytes_of = yoke::BytesOf};
+const yoke::ParquetLibrary yoke_parquet = {.open = yoke::Open, .create = yoke::Create};

@@ -12,7 +12,8 @@ namespace yoke {
 struct TableFile {
   char delimiter = ',';
   std::string header = "auto";  ///< Whether the first line names the columns: "yes", "no", "auto".
-  bool parquet = false;         ///< Files are Parquet, as those are that end in .parquet.
+  /// Files are Parquet but for those that end in .csv; those that end in .parquet always are.
+  bool parquet = false;
 };
 
 /// The keys of [data] that tables have.

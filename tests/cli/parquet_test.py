@@ -10,7 +10,7 @@ PYTHON = os.path.join(CACHE, "venv-python/bin/python")
 LIBRARY = os.path.join(os.path.dirname(YOKE), "yoke-parquet/arrow.so")
 WRITE = """
 import datetime, random
-import pyarrow as pa, pyarrow.csv, pyarrow.parquet as pq
+import pandas as pd, pyarrow as pa, pyarrow.compute as pc, pyarrow.csv, pyarrow.parquet as pq
 draw = random.Random(1)
 n = 400
 size = [None if i % 9 == 4 else round(draw.uniform(0, 9), 3) for i in range(n)]
@@ -24,6 +24,15 @@ flat = table.set_column(6, "two", pa.array([text.replace("\\n", " ") for text in
 pa.csv.write_csv(flat.set_column(5, "city", flat["city"].cast(pa.string())), "t.csv")
 pq.write_table(table, "t.parquet", row_group_size=64)
 pq.write_table(table.select(["two", "city", "count", "half", "size", "member"]), "new.parquet")
+pq.write_table(table.set_column(6, "two", pc.replace_substring(table["two"], "\\n", "\\r")), "returns.parquet")
+pq.write_table(pa.concat_tables([table] * 200), "many.parquet")
+pq.write_table(table.select(["size"]), "size.parquet")
+city = table["city"].cast(pa.string())
+pq.write_table(pa.table({"city": city}), "city.parquet")
+pq.write_table(pa.table({"city": city.fill_null("")}), "city_filled.parquet")
+frame = pd.DataFrame({"x": range(n), "kind": ["true" if i < 300 else "false" for i in range(n)]}).sample(frac=1, random_state=1)
+frame.to_parquet("sampled.parquet")
+frame.to_csv("sampled.csv", index=False)
 pq.write_table(table.append_column("day", pa.array([datetime.date(2026, 1, 1)] * n)), "dates.parquet")
 pq.write_table(table.append_column("tags", pa.array([[1, 2]] * n)), "lists.parquet")
 pq.write_table(table.slice(0, 0), "empty.parquet")
@@ -45,7 +54,7 @@ class ParquetTest(ProgramTest):
         for name in ("csv", "parquet"):
             self.assertEqual(self.train((name, name), "--run", name).code, 0)
         self.assertEqual(*[self.good("predict", name, f"t.{name}").out for name in ("csv", "parquet")])
-        self.assertEqual(*[self.good("eval", "parquet", *words, "--json").events()[-1]["metrics"] for words in (["t.parquet"], ["t.csv", "--format", "csv"])])
+        self.assertEqual(*[self.good("eval", "parquet", *words, "--json").events()[-1]["metrics"] for words in (["t.parquet"], ["t.csv"])])
 
     def test_a_job_of_csv_takes_both(self):
         self.assertEqual(self.train(("csv", "parquet"), "--run", "r").code, 0)
@@ -55,8 +64,35 @@ class ParquetTest(ProgramTest):
         self.assertEqual(self.train(("parquet", "parquet"), "--run", "r").code, 0)
         for name in ("p.csv", "p.parquet"):
             self.good("predict", "r", "new.parquet", "--output", name)
-        code = "import pyarrow.csv, pyarrow.parquet; assert pyarrow.parquet.read_table('p.parquet') == pyarrow.csv.read_csv('p.csv')"
-        subprocess.run([PYTHON, "-c", code], cwd=self.folder, check=True)
+        self.check("assert pq.read_table('p.parquet') == pyarrow.csv.read_csv('p.csv')")
+
+    def check(self, code):
+        subprocess.run([PYTHON, "-c", "import pyarrow as pa, pyarrow.csv, pyarrow.parquet as pq\n" + code], cwd=self.folder, check=True)
+
+    def test_predictions_in_pieces(self):
+        self.assertEqual(self.train(("parquet", "parquet"), "--run", "r").code, 0)
+        for name in ("p.csv", "p.parquet"):
+            self.good("predict", "r", "many.parquet", "--output", name)
+        self.check("assert pq.ParquetFile('p.parquet').num_row_groups > 1 and pq.read_table('p.parquet') == pyarrow.csv.read_csv('p.csv')")
+
+    def test_pandas_index_and_classes_that_look_like_booleans(self):
+        self.assertEqual(self.train(("parquet", "parquet"), "--run", "r", "--set", 'data.train="sampled.parquet"', "--set", "data.label=-1").code, 0)
+        self.assertEqual(*[self.good("predict", "r", f"sampled.{name}").out for name in ("csv", "parquet")])
+        self.write("x.csv", "x\n3\n390\n")
+        self.good("predict", "r", "x.csv", "--output", "p.parquet")
+        self.check("assert pq.read_schema('p.parquet').types == [pa.int64(), pa.string(), pa.float64()]\n"
+                   "assert set(pq.read_table('p.parquet')['label'].to_pylist()) <= {'true', 'false'}")
+
+    def test_line_ends_are_blanks_whatever_else_is_in_the_file(self):
+        self.assertEqual(self.train(("parquet", "parquet"), "--run", "r").code, 0)
+        self.assertEqual(*[self.good("predict", "r", file).out for file in ("t.csv", "returns.parquet")])
+
+    def test_one_column_with_nulls(self):
+        for run, files, words in (("size", ["size"], []), ("city", ["city", "city_filled"], []), ("free", ["city", "city_filled"], ["--set", 'data.text="city"'])):
+            self.assertEqual(self.train(("csv", "csv"), "--run", run, "--set", f'data.columns="{files[0]}"', *words).code, 0)
+            expected = self.good("predict", run, "t.csv").out
+            for file in files:
+                self.assertEqual(self.good("predict", run, f"{file}.parquet").out, expected, (run, file))
 
     def test_what_it_does_not_read(self):
         for file, sentence in (("dates", "column 7 ('day'): '2026-01-01' looks like a date"), ("lists", "column 'tags' holds list<element: int64>"),

@@ -129,7 +129,7 @@ class TableLoader {
   // The first lines teach what most others hold.
   void ReadFile(const std::string& path, MemoryData& data) {
     constexpr int64_t kFirst = 100;
-    is_parquet_ = file_.parquet || path.ends_with(".parquet");
+    is_parquet_ = path.ends_with(".parquet") || (file_.parquet && !path.ends_with(".csv"));
     const auto source =
         is_parquet_ ? OpenParquet(path, file_.delimiter) : Mapped(files_.open(path));
     LineReader lines(*source);

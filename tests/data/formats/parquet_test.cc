@@ -50,4 +50,11 @@ TEST_F(ParquetTest, IsKnownByItsEndInATableOfCsv) {
               HasSubstr("Parquet files need Apache Arrow"));
 }
 
+TEST_F(ParquetTest, ReadsFilesOfCsvByTheirEnd) {
+  EXPECT_EQ(LoadError({.format = "parquet",
+                       .content = {{"t.csv", "x,kind\n1,a\n2,b\n"}},
+                       .files = {.train = {"t.csv"}}}),
+            "");
+}
+
 }  // namespace yoke::testing_support::parquet_test
