@@ -112,6 +112,16 @@ std::vector<int64_t> ColumnChoice::Places(const LineReader& lines, const char* k
   return places;
 }
 
+void ColumnChoice::CheckLabels(const LineReader& lines, const std::vector<int64_t>& labels,
+                               const std::vector<int64_t>& others) {
+  for (const int64_t label : labels)
+    if (IsIn(others, label) || std::ranges::count(labels, label) > 1)
+      lines.Fail(
+          "column {} is the label; expected another one in data.drop, data.weight or "
+          "data.label",
+          label);
+}
+
 ColumnMatch ColumnChoice::Match(const LineReader& lines, const std::vector<std::string>& header,
                                 int64_t columns) const {
   ColumnMatch match{.feature = std::vector<int64_t>(static_cast<size_t>(columns), -1),
@@ -120,12 +130,8 @@ ColumnMatch ColumnChoice::Match(const LineReader& lines, const std::vector<std::
                              drop = Places(lines, "drop", header, columns),
                              chosen = Places(lines, "columns", header, columns);
   if (!weight.empty()) match.weight = weight[0];
-  for (const int64_t label : match.labels)
-    if (IsIn(drop, label) || IsIn(weight, label) || std::ranges::count(match.labels, label) > 1)
-      lines.Fail(
-          "column {} is the label; expected another one in data.drop, data.weight or "
-          "data.label",
-          label);
+  CheckLabels(lines, match.labels, weight);
+  CheckLabels(lines, match.labels, drop);
   int64_t feature = 0;
   for (int64_t i = 0; i < columns; ++i)
     if (!IsIn(match.labels, i) && !IsIn(weight, i) && !IsIn(drop, i) &&

@@ -96,6 +96,9 @@ class ColumnChoice {
   /// current line for columns that the file lacks.
   ColumnMatch Match(const LineReader& lines, const std::vector<std::string>& header,
                     int64_t columns) const;
+  /// Throws UserError if a label is one of `others` or another label, too.
+  static void CheckLabels(const LineReader& lines, const std::vector<int64_t>& labels,
+                          const std::vector<int64_t>& others);
   /// The places of the columns that a key names.
   std::vector<int64_t> Places(const LineReader& lines, const char* key,
                               const std::vector<std::string>& header, int64_t columns) const;

@@ -77,6 +77,11 @@ void MemoryReader::SetNormalization(const Normalization& normalization) {
   const bool each = normalization.mean.size() > 1 || normalization.deviation.size() > 1 ||
                     !rescaling.origin.empty();
   const size_t channels = each ? static_cast<size_t>(info_.input[0]) : 1;
+  for (const auto* numbers :
+       {&normalization.mean, &normalization.deviation, &rescaling.origin, &rescaling.unit})
+    Require(numbers->size() <= 1 || numbers->size() == channels,
+            "the data have {} channels to normalize, and numbers for {} are given", channels,
+            numbers->size());
   scales_.assign(3 * channels, 0);
   for (size_t c = 0; c < channels; ++c) {
     const double deviation = ByChannel(normalization.deviation, c, 1);

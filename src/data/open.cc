@@ -327,16 +327,21 @@ Normalization AsStarted(const DataInfo& start, const DataInfo& info) {
   return normalization;
 }
 
+// The data that the model to start from learned from; empty: there is none.
+DataInfo StartOf(const Options& options) {
+  return options.Has("start") ? InfoFromValue(options.Raw("start")) : DataInfo();
+}
+
 DataSets SetsOf(LoadedData loaded, const Request& request, const ReadFiles& files, uint64_t seed) {
   const Options& options = request.options;
   CheckFeatures(options, loaded.info);
   CheckEncodings(options, loaded.info);
   CheckClasses(loaded);
   CheckShares(options, loaded.test.size > 0, loaded.validation.size > 0);
-  if (files.features)
-    loaded.info.normalization = AsStarted(*files.features, loaded.info);
-  else
-    loaded.info.normalization = ChosenNormalization(options, loaded.info);
+  const bool as_started = files.features && files.features->sparse == loaded.info.sparse &&
+                          files.features->input == loaded.info.input;
+  loaded.info.normalization = as_started ? AsStarted(*files.features, loaded.info)
+                                         : ChosenNormalization(options, loaded.info);
   DataSets sets;
   sets.notes = std::move(loaded.notes);
   sets.training_files = ChecksumOf(loaded.info, loaded.train);
@@ -345,9 +350,10 @@ DataSets SetsOf(LoadedData loaded, const Request& request, const ReadFiles& file
   const auto classes = ClassesToSplit(options, loaded.info, loaded.train);
   auto all = std::make_shared<MemoryReader>(loaded.info, std::move(loaded.train));
   Split split = SplitExamples(options, all->Size(), seed, classes);
-  const auto [normalization, needed] = files.features
-                                           ? MeasuredChannels{all->Info().normalization, {}}
-                                           : Measure(options, all, split, loaded.table);
+  const auto [normalization, needed] =
+      as_started
+          ? MeasuredChannels{all->Info().normalization, files.features->normalization.rescaling}
+          : Measure(options, all, split, loaded.table);
   if (rescales && !needed.origin.empty()) {
     all.reset();
     loaded.test = MemoryData();
@@ -390,12 +396,12 @@ const std::vector<OptionSpec>& common_data_options() {
 DataSets OpenData(const Value& data_section, uint64_t seed) {
   const Request request = CheckSection(data_section);
   const Options& options = request.options;
-  const DataInfo start = options.Has("start") ? InfoFromValue(options.Raw("start")) : DataInfo();
-  const bool starts = options.Has("start");
+  const DataInfo start = StartOf(options);
+  const bool table = request.format.kind == FormatKind::kTable;  // reads the start's features
   const ReadFiles files{.train = PathsOf(options, "train"),
                         .test = PathsOf(options, "test"),
-                        .features = starts ? &start : nullptr,
-                        .rescaling = start.normalization.rescaling,
+                        .features = options.Has("start") ? &start : nullptr,
+                        .rescaling = table ? start.normalization.rescaling : Rescaling(),
                         .memory_limit = ArrayLimit(options)};
   CheckFiles(request, files);
   CheckShares(options, !files.test.empty(), /*has_validation=*/false);
@@ -405,7 +411,9 @@ DataSets OpenData(const Value& data_section, uint64_t seed) {
 DataSets OpenMemory(const Value& data_section, LoadedData loaded, uint64_t seed) {
   const Request request = CheckSection(data_section);
   CheckFiles(request, {.train = PathsOf(request.options, "train")});
-  return SetsOf(std::move(loaded), request, {}, seed);
+  const DataInfo start = StartOf(request.options);
+  return SetsOf(std::move(loaded), request,
+                {.features = request.options.Has("start") ? &start : nullptr}, seed);
 }
 
 std::unique_ptr<Reader> OpenLike(const Value& data_section, const LikeRequest& like) {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/check.h"
 #include "base/resources.h"
 #include "base/thread.h"
 #include "base/utf8.h"
@@ -138,7 +139,7 @@ CellPut TableColumns::PutKnown(std::string_view cell, int64_t index, float* row)
 
 std::string TableColumns::Put(std::string_view cell, int64_t index, float* row) {
   Column& column = columns_[static_cast<size_t>(index)];
-  if (column.HasWords()) return column.words->Add(cell);
+  if (column.HasWords()) return column.words->Add(IsMissing(cell) ? "" : cell);
   float* const to = row + (learning_ ? index : column.feature);
   std::string problem;
   if (column.kind != Kind::kText && !column.forced && ReadNumber(cell, column, *to, problem)) {
@@ -265,6 +266,10 @@ void TableColumns::Finish(int64_t rows, int64_t memory_limit, GrowingArray<float
   }
   learning_ = false;
   Place();
+  Require(features() <= INT32_MAX,
+          "data.text: its columns and the others have {} features in all; expected at most {}, "
+          "with fewer data.hashes",
+          features(), INT32_MAX);
   if (!expands) return;
   GrowingArray<float> features(memory_limit);
   float* const expanded = features.Extend(rows * features_);

@@ -19,6 +19,10 @@ struct TableFile {
 /// The keys of [data] that tables have.
 std::vector<OptionSpec> TableOptions();
 
+/// A sentence on those of these keys that a job sets although the model to start from gives the
+/// features; empty if there are none.
+std::vector<std::string> NotesOfStart(const Options& options, const std::vector<OptionSpec>& keys);
+
 /// Loads the files of a job like FormatEntry::load.
 LoadedData LoadTable(const Options& options, const ReadFiles& files, const TableFile& file);
 

@@ -1,4 +1,10 @@
 // The keys of [data] that all tables have: which columns are what, and what texts become.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
 #include "data/table_file.h"
 #include "data/word_column.h"
 
@@ -43,6 +49,18 @@ std::vector<OptionSpec> TableOptions() {
        .help = "Columns of free text, whose words become sparse features."}};
   options.insert(options.end(), WordOptions().begin(), WordOptions().end());
   return options;
+}
+
+std::vector<std::string> NotesOfStart(const Options& options, const std::vector<OptionSpec>& keys) {
+  constexpr std::string_view kOther[] = {"label", "task", "label_delimiter", "weight"};
+  std::vector<std::string> set;
+  for (const OptionSpec& key : keys)
+    if (std::ranges::find(kOther, key.name) == std::end(kOther) && options.Has(key.name) &&
+        options.Raw(key.name) != key.fallback)
+      set.push_back("data." + key.name);
+  if (set.empty()) return {};
+  return {fmt::format("{}: no effect, as the features are those of the model to start from",
+                      fmt::join(set, ", "))};
 }
 
 }  // namespace yoke

@@ -201,10 +201,11 @@ void LeaveRaw(Value& data) {
 }  // namespace
 
 Value WithNormalizationOfStart(const Value& model, Value data) {
+  data.Erase("start");  // of an earlier start, in a run's job
   const Value *file = model.Find("file"), *anew = model.Find("initialize");
   const Value* normalize = data.Find("normalize");
-  const bool says = data.Find("mean") || data.Find("deviation") || data.Find("start") ||
-                    (normalize && *normalize != Value("auto"));
+  const bool says =
+      data.Find("mean") || data.Find("deviation") || (normalize && *normalize != Value("auto"));
   if (says || (!file && !model.Find("start")) || (anew && *anew == Value(true))) return data;
   const std::string path = file ? *file->AsString() : PathOf(model);
   if (IsOnnx(path)) {

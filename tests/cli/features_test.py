@@ -65,6 +65,11 @@ class FeaturesTest(ProgramTest):
         self.assertEqual((result.code, result.error.count("\n")), (2, 1), result.error)
         self.assertIn(sentence, result.error)
 
+    def npy(self, name, shape, numbers):
+        header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+        with open(self.path(name), "wb") as out:
+            out.write(b"\x93NUMPY\x01\0" + struct.pack("<H", len(header)) + header + struct.pack(f"<{len(numbers)}d", *numbers))
+
     def test_vectors_of_categories(self):
         self.tables(["size", "town", "kind", "class"], towns(1300, 1))
         self.job('category_encoding = "embedding"', epochs=40)
@@ -122,18 +127,20 @@ class FeaturesTest(ProgramTest):
         self.assertRegex(event["mistakes"][0]["file"], r"texts/test/good/wrong\.txt$")
         found = self.good("predict", "t", "texts/test/bad", "--json").events()
         self.assertEqual((len(found), {one["labels"][0] for one in found}), (40, {"bad"}))
+        self.write("texts/train/good/0.txt", "a lovely word that no other text has")
+        self.write("texts/train/bad/1000.txt", "zebra zebra zebra zebra " * 99)
+        said = self.good("train", "job.toml", "--run", "s", "--from", "t").out
+        self.assertIn("data.vocabulary: no effect", said)
+        data = [json.loads(self.read(f"{run}/last/checkpoint.json"))["data"]["encodings"] for run in ("t", "s")]
+        self.assertEqual(*data)
         os.makedirs(self.path("empty"), exist_ok=True)
         self.refused("empty: holds no text", "train", "job.toml", "--set", "data.train=empty")
 
     def test_sets_of_labels_in_arrays(self):
-        def npy(name, shape, numbers):
-            header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
-            with open(self.path(name), "wb") as out:
-                out.write(b"\x93NUMPY\x01\0" + struct.pack("<H", len(header)) + header + struct.pack(f"<{len(numbers)}d", *numbers))
         draw = random.Random(5)
         x = [draw.uniform(-1, 1) for _ in range(1200)]
-        npy("x.npy", (400, 3), x)
-        npy("y.npy", (400, 3), [float(value > 0) for value in x])
+        self.npy("x.npy", (400, 3), x)
+        self.npy("y.npy", (400, 3), [float(value > 0) for value in x])
         self.job('test_share = 0.2\ntask = "multi_label"')
         text = self.read("job.toml").replace('"csv"', '"numpy"').replace('test = "test.csv"\n', "").replace('"train.csv"', '["x.npy", "y.npy"]')
         self.write("job.toml", text)
@@ -159,6 +166,52 @@ class FeaturesTest(ProgramTest):
         self.table("test.csv", names[:3] + ["mood"], [[*row[:3], i % 3] for i, row in enumerate(moved)])
         self.good("train", "new.toml", "--run", "head", "--quiet", "--set", "model.replace_head=true", "--set", "data.label=mood")
         self.good("eval", "head")
+
+    def test_other_data_leave_a_tables_features_alone(self):
+        self.tables(["a", "b", "c"], [[draw, draw % 7, "xy"[draw % 2]] for draw in range(200)])
+        self.job("", epochs=1)
+        self.write("job.toml", self.read("job.toml").replace("[16]", "[1]"))
+        self.train("csv")
+        self.write("many.txt", "".join(f"{i % 2} 1:{i} 30000000:2\n" for i in range(20)))
+        self.npy("x3.npy", (60, 3), [i % 11 for i in range(180)])
+        self.npy("x2.npy", (60, 2), [100 + i % 13 for i in range(120)])
+        self.npy("y.npy", (60,), [i % 2 for i in range(60)])
+        os.makedirs(self.path("photos/cat"))
+        os.makedirs(self.path("photos/dog"))
+        for i in range(12):
+            with open(self.path(f"photos/{('cat', 'dog')[i % 2]}/{i}.png"), "wb") as out:
+                out.write(png(20 * i))
+        for kind, train, said in (("libsvm", '"many.txt"', "no parameter of"), ("numpy", '["x3.npy", "y.npy"]', "'linear1.weight' is"),
+                                  ("image-folder", '"photos"', "'linear1.weight' is"), ("numpy", '["x2.npy", "y.npy"]', "")):
+            self.write("new.toml", self.read("job.toml").replace('"csv"', f'"{kind}"').replace('"train.csv"', train).replace('test = "test.csv"\n', ""))
+            result = self.yoke("train", "new.toml", "--run", "new", "--from", "csv", "--set", "model.replace_head=true")
+            self.assertEqual(result.code, 2 if said else 0, result.error)
+            self.assertIn(said, result.error)
+        means = [json.loads(self.read(f"{run}/last/checkpoint.json"))["data"]["mean"] for run in ("csv", "new")]
+        self.assertEqual(*means)
+
+    def test_another_start_replaces_the_first(self):
+        names = ["size", "town", "kind", "class"]
+        rows = towns(400, 6)
+        self.tables(names, rows)
+        self.job("", epochs=2)
+        self.train("first")
+        self.tables(names, [[size + 1000, "new " + town, kind, label] for size, town, kind, label in rows])
+        end = self.train("other")
+        still = ("--json", "--set", "train.learning_rate=1e-15", "--from")
+        self.tables(names, rows)
+        self.good("train", "job.toml", "--run", "tuned", *still, "first")
+        self.tables(names, [[size + 1000, "new " + town, kind, label] for size, town, kind, label in rows])
+        now = self.good("train", "tuned/job.toml", "--run", "again", *still, "other").events()[-1]
+        self.assertAlmostEqual(now["test"]["loss"], end["test"]["loss"], places=5)
+
+    def test_keys_of_features_have_no_effect_on_a_start(self):
+        self.tables(["review", "size", "kind", "class"], reviews(300, 2))
+        self.job('text = "review"\nvocabulary = 12\nlabel = "class"', epochs=1)
+        self.assertNotIn("no effect", self.good("train", "job.toml", "--run", "t").out)
+        self.job('columns = ["review", "size"]\ncategory_encoding = "embedding"\nhashes = 64\nlabel = "class"', epochs=1)
+        said = self.good("train", "job.toml", "--from", "t").out
+        self.assertIn("data.columns, data.category_encoding, data.hashes: no effect, as the features are those of the model to start from", said)
 
     def test_images_of_the_training_set_are_named(self):
         for kind in ("cat", "dog"):

@@ -78,6 +78,13 @@ TEST(MemoryReader, NormalizesVectorsByFeature) {
   EXPECT_TRUE(batch.classes.empty());
 }
 
+TEST(MemoryReader, RefusesTheNormalizationOfOtherData) {
+  for (const Normalization& other :
+       {Normalization{.mean = {1, 2, 3}}, Normalization{.deviation = {1, 2, 3}},
+        Normalization{.rescaling = {.origin = {1, 2, 3}, .unit = {1, 1, 1}}}})
+    EXPECT_THROW(Images(other), UserError);
+}
+
 TEST(MemoryReader, GathersSparseRowsAndLabelSets) {
   MemoryData data;
   data.size = 2;

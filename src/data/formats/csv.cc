@@ -45,7 +45,10 @@ class TableLoader {
             "{}: free text makes features sparse, of which categories are one_hot",
             options.Where("category_encoding"));
     if (const DataInfo* known = KnownFeatures(files)) feature_names_ = known->columns;
-    if (!files.like) return;
+    if (!files.like) {
+      if (files.features) notes_ = NotesOfStart(options, TableOptions());
+      return;
+    }
     label_names_ = LabelNames(*files.like);
     labels_.SetColumns(std::ssize(label_names_));
   }
@@ -220,6 +223,7 @@ class TableLoader {
     if (!match_.HasLabels()) labels_.Unlabelled();
     if (training_ && options_.Has("weight"))
       match_.weight = choice_.Places(lines, "weight", names_, columns_)[0];
+    if (training_) ColumnChoice::CheckLabels(lines, match_.labels, {match_.weight});
     std::erase_if(match_.left_out, [&](const std::string& name) { return choice_.Names(name); });
     if (!match_.left_out.empty() && !options_.Has("columns"))
       notes_.push_back(fmt::format("{}: left out columns that the training data lack: {}",
@@ -283,6 +287,8 @@ class TableLoader {
   // Of a file whose features are those of another one, which may have other labels.
   void TakeLabels(const LineReader& lines) {
     match_.labels = choice_.Places(lines, "label", names_, columns_);
+    ColumnChoice::CheckLabels(lines, match_.labels,
+                              choice_.Places(lines, "drop", names_, columns_));
     for (const int64_t label : match_.labels) {
       const std::string& name = names_[static_cast<size_t>(label)];
       if (match_.feature[static_cast<size_t>(label)] >= 0)

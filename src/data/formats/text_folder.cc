@@ -9,6 +9,7 @@
 #include "data/classes.h"
 #include "data/folder_files.h"
 #include "data/memory_reader.h"
+#include "data/table_file.h"
 #include "data/word_column.h"
 
 namespace yoke {
@@ -20,9 +21,10 @@ class TextFolderLoader {
   TextFolderLoader(const Options& options, const ReadFiles& files)
       : files_(files),
         classes_(files.like),
-        words_(files.like ? WordColumn(EncodingOf(*files.like))
-                          : WordColumn(WordFeaturesOf(options))) {
-    if (files.like) encoding_ = EncodingOf(*files.like);
+        known_(files.like ? files.like : files.features),
+        words_(known_ ? WordColumn(EncodingOf(*known_)) : WordColumn(WordFeaturesOf(options))) {
+    if (known_) encoding_ = EncodingOf(*known_);
+    if (files.features && !files.like) notes_ = NotesOfStart(options, WordOptions());
   }
 
   LoadedData Load() {
@@ -58,7 +60,7 @@ class TextFolderLoader {
       for (size_t i = 0; i < texts.size(); ++i)
         if ((splits.empty() ? FolderSplit::kTrain : splits[i]) == split) Add(texts[i], data);
       if (split == FolderSplit::kTrain) classes_.Close(data.classes);
-      if (split == FolderSplit::kTrain && !files_.like) words_.Close(encoding_);
+      if (split == FolderSplit::kTrain && !known_) words_.Close(encoding_);
       TakeRows(data);
     };
     take(FolderSplit::kTrain, loaded.train);
@@ -117,6 +119,7 @@ class TextFolderLoader {
 
   const ReadFiles& files_;
   ClassLabels classes_;
+  const DataInfo* known_;  // whose words are the features; null: the training texts tell
   WordColumn words_;
   ColumnEncoding encoding_;
   bool labelled_ = true;

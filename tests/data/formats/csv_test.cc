@@ -239,6 +239,21 @@ TEST(Csv, ReadsWordsBesideNumbersAndCategories) {
   EXPECT_EQ(RowText(like.test.sparse, 0), RowText(data.train.sparse, 0));
 }
 
+TEST(Csv, TakesMissingTextsForEmpty) {
+  const std::string text = "say,y\nNA,0\nb ?,1\n?,1\n,1\nnone a,0\n";
+  const LoadedData data = LoadMemory(TrainCase("csv", text, {{"text", "say"}, {"vocabulary", 9}}));
+  EXPECT_THAT(data.info.encodings[0].words, ElementsAre("a", "b", "none"));
+  for (const int64_t row : {0, 2, 3}) EXPECT_EQ(RowText(data.train.sparse, row), "");
+}
+
+TEST(Csv, RefusesMoreFeaturesThanIdsCount) {
+  const Value texts = List{"a", "b", "c"};
+  EXPECT_THAT(LoadError(TrainCase("csv", "a,b,c,y\np,q,r,0\ns,t,u,1\n",
+                                  {{"text", texts}, {"hashes", 1000000000}})),
+              HasSubstr("have 3000000000 features in all; expected at most 2147483647, with fewer "
+                        "data.hashes"));
+}
+
 TEST(Csv, NumbersCategoriesForVectors) {
   const LoadedData data = LoadMemory(
       TrainCase("csv", "n,kind,y\n5,q,0\n6,p,1\n7,,1\n", {{"category_encoding", "embedding"}}));
@@ -390,6 +405,22 @@ TEST(Csv, ReadsManyLinesAlikeInPiecesAndWithBothLineEnds) {
     }
     EXPECT_TRUE(std::ranges::equal(data.train.weights.span(), whole.train.weights.span()));
   }
+}
+
+TEST(Csv, RefusesALabelThatIsMoreWithAStart) {
+  DataInfo start = LoadMemory(TrainCase("csv", "x,kind,note,z\n1,k0,a,0\n2,k1,b,1\n")).info;
+  start = InfoFromValue(InfoAsValue(start));
+  const auto error = [&](Table options) {
+    LoadCase load = CaseOf(ManyLines());
+    load.options = std::move(options);
+    load.files.features = &start;
+    return LoadError(load);
+  };
+  EXPECT_EQ(error({{"weight", "w"}}), "");
+  const std::string said = "train:1: column 4 is the label; expected another one in data.drop";
+  EXPECT_THAT(error({{"weight", "y"}}), HasSubstr(said));
+  EXPECT_THAT(error({{"label", List{"y", "y"}}}), HasSubstr(said));
+  EXPECT_THAT(error({{"drop", "y"}}), HasSubstr(said));
 }
 
 TEST(Csv, NamesTheFirstBadLineOfMany) {
