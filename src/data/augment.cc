@@ -67,7 +67,8 @@ class PixelAugmentation {
   static double DrawBeta(double a, Random& random) {
     for (;;) {
       const double u = std::log(random.Uniform()) / a, v = std::log(random.Uniform()) / a;
-      const double part = 1 / (1 + std::exp(v - u));  // of powers that may be too small for a double
+      const double part =
+          1 / (1 + std::exp(v - u));  // of powers that may be too small for a double
       if (std::exp(u) + std::exp(v) <= 1 && !std::isnan(part)) return part;
     }
   }

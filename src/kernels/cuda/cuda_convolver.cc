@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "tensor/cuda/cuda_library.h"
 #include "kernels/cuda/host_products.h"
 #include "kernels/cuda/tf32.h"
+#include "tensor/cuda/cuda_library.h"
 #include "tensor/cuda/cuda_stream.h"
 
 namespace yoke::cuda {

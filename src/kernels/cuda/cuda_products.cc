@@ -6,10 +6,10 @@
 #include <mutex>
 #include <string>
 
-#include "tensor/cuda/cuda_library.h"
 #include "kernels/cuda/host_products.h"
 #include "kernels/cuda/products.h"
 #include "kernels/cuda/tf32.h"
+#include "tensor/cuda/cuda_library.h"
 #include "tensor/cuda/cuda_stream.h"
 
 namespace yoke::cuda {
