@@ -62,7 +62,7 @@ class OnnxTest(ProgramTest):
             own = [dict(zip(e["labels"], e["scores"]))["yes"] for e in events] if label == "class" else [e["values"][0] for e in events]
             self.assertLess(np.abs(found[:, -1] - own).max() / np.abs(own).max(), 1e-3)
         self.write("rgb.toml", '[data]\nformat = "csv"\ntrain = "t.csv"\nmean = [3]\ndeviation = [2, 0.5]\n[model]\nname = "linear"\n[train]\nepochs = 1\n'
-                   'learning_rate = 0.05\n')
+                   'learning_rate = 1e-9\n')
         self.good("train", "rgb.toml", "--run", "rgb", "--quiet")
         self.good("export", "rgb", "rgb.onnx", "--complete")
         read = {tensor.name: onnx.numpy_helper.to_array(tensor).ravel() for tensor in onnx.load(self.path("rgb.onnx")).graph.initializer}

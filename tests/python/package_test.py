@@ -41,7 +41,8 @@ class PackageTest(unittest.TestCase):
         os.environ["XDG_CACHE_HOME"] = folder.name  # what planners keep
 
     def test_what_a_run_logs_as_a_warning_is_one(self):
-        job = {**JOB, "node": {"threads": 1, "executor": "split", "devices": ["cpu", "emulated:0"], "device_timeout": 1e-5}}
+        job = {**JOB, "node": {"threads": 1, "executor": "split", "devices": ["cpu", "emulated:0"], "device_timeout": 0.02,
+                               "emulated_slowdown": 1000}}
         with self.assertWarnsRegex(RuntimeWarning, "device emulated:0 failed .*: training goes on without it"):
             yoke.train(job, run="w")
 

@@ -390,7 +390,7 @@ class ReportPageTest(unittest.TestCase):
         self.assertEqual(answers["roc"], ["false positive rate 1", "cat1"])
         self.assertEqual(answers["recall"], ["recall 0.75", "cat0.6"])
         self.assertEqual([[cell.strip() for cell in row] for row in answers["worst"][0][1:]],
-                         [["a/b.png", "cat 0.125", "dog 0.875"], ["9", "cat 0.250", "dog 0.750"]])
+                         [["a/b.png", "cat 0.125", "dog 0.875"], ["9", "cat 0.25", "dog 0.75"]])
         self.assertEqual(answers["pictures"], [[255, 128, 0, 255, 1, 2, 3, 255]])
         self.assertIn("runs/one/best, 1,200 examples, balanced accuracy 0.7500.", answers["text"])
         damaged = self.asked([self.run_folder("two", evaluation_json='{"poi')], text="document.body.innerText")
