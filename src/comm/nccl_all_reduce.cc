@@ -35,9 +35,10 @@ std::string SharedName(const Device& device, const NcclCalls* calls) {
 
 /// Whether all ranks have NCCL and a GPU that no other has.
 bool EachHasOne(const Communicator& world, const std::string& mine) {
-  const auto names = world.AllGather(std::as_bytes(std::span(mine)));
-  const std::set<std::vector<std::byte>> unlike(names.begin(), names.end());
-  return unlike.size() == names.size() && !unlike.contains({});
+  std::set<std::string> unlike;
+  for (const std::vector<std::byte>& name : world.AllGather(std::as_bytes(std::span(mine))))
+    unlike.emplace(reinterpret_cast<const char*>(name.data()), name.size());
+  return unlike.size() == static_cast<size_t>(world.size()) && !unlike.contains("");
 }
 
 class NcclAllReduce : public DeviceAllReduce {
