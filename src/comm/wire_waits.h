@@ -55,7 +55,7 @@ inline Letter Unpack(int from, Packet packed) {
 class Backoff {
  public:
   void Pause(bool moving) {
-    constexpr double kLook = 20e-6, kYield = 5e-4, kYieldMoving = 20e-3;    // seconds
+    constexpr double kLook = 20e-6, kYield = 5e-3, kYieldMoving = 20e-3;    // seconds
     constexpr double kShortest = 10e-6, kLongest = 1e-3, kPart = 1.0 / 16;  // of the wait so far
     const double now = Now();
     if (began_ == 0 || moving != moving_) began_ = now;

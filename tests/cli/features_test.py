@@ -1,5 +1,4 @@
 """What columns become: vectors of categories, words of texts, sets of labels in arrays; the features of a model to start from."""
-import csv
 import json
 import os
 import random
@@ -46,10 +45,6 @@ def reviews(count, seed):
 
 
 class FeaturesTest(ProgramTest):
-    def table(self, name, names, rows):
-        with open(self.path(name), "w", newline="") as out:
-            csv.writer(out).writerows([names, *rows])
-
     def tables(self, names, rows):
         self.table("train.csv", names, rows[100:])
         self.table("test.csv", names, rows[:100])

@@ -1,5 +1,6 @@
 """What the tests of the program share: running it ($YOKE) in a folder of its own, and a job that trains in a moment."""
 import contextlib
+import csv
 import json
 import os
 import pty
@@ -62,6 +63,11 @@ class ProgramTest(unittest.TestCase):
         with open(self.path(name), "w") as out:
             out.write(text)
         return self.path(name)
+
+    def table(self, name, names, rows):
+        """Writes a CSV file."""
+        with open(self.path(name), "w", newline="") as out:
+            csv.writer(out).writerows([names, *rows])
 
     def read(self, name):
         with open(self.path(name)) as file:

@@ -55,10 +55,6 @@ class TablesTest(ProgramTest):
         self.test = people(200, 2)
         self.table("test.csv", NAMES, self.test)
 
-    def table(self, name, names, rows):
-        with open(self.path(name), "w", newline="") as out:
-            csv.writer(out).writerows([names, *rows])
-
     def job(self, data, model="", train=""):
         self.write("job.toml", JOB.format(data=data, model=model, train=train))
 

@@ -7,10 +7,20 @@
 
 namespace yoke::cuda {
 
-CudaLibrary::CudaLibrary(std::initializer_list<std::string> names) : name_(*names.begin()) {
+void* CudaLibrary::Load(std::initializer_list<std::string> names) {
   for (const std::string& name : names)
-    if ((library_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL))) return;
-  throw UserError(fmt::format("devices cuda:N need {}, which is not installed here", name_));
+    if (void* const library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+  return nullptr;
+}
+
+CudaLibrary::CudaLibrary(std::initializer_list<std::string> names)
+    : name_(*names.begin()), library_(Load(names)) {
+  if (!library_)
+    throw UserError(fmt::format("devices cuda:N need {}, which is not installed here", name_));
+}
+
+bool CudaLibrary::IsHere(std::initializer_list<std::string> names) {
+  return Load(names) != nullptr;
 }
 
 void* CudaLibrary::Symbol(const char* name) const {

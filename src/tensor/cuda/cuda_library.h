@@ -10,6 +10,8 @@ class CudaLibrary {
  public:
   /// By the first of these file names that the loader finds. Throws Error where there is none.
   explicit CudaLibrary(std::initializer_list<std::string> names);
+  /// Whether there is one; it stays loaded.
+  static bool IsHere(std::initializer_list<std::string> names);
   /// Throws Error where the library has no such function.
   template <typename Function>
   Function* Of(const char* name) const {
@@ -17,6 +19,7 @@ class CudaLibrary {
   }
 
  private:
+  static void* Load(std::initializer_list<std::string> names);
   void* Symbol(const char* name) const;
 
   std::string name_;

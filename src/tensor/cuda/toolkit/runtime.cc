@@ -2,12 +2,14 @@
 // the first of them is called, and answers with an error where there is none.
 #include <cublas_api.h>
 #include <cuda_runtime_api.h>
-#include <dlfcn.h>
+#include <fmt/core.h>
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 
 #include "tensor/cuda/cuda_driver.h"
+#include "tensor/cuda/cuda_library.h"
 
 namespace yoke {
 namespace {
@@ -49,15 +51,10 @@ int SecondsBetween(double* seconds, CUevent_st* begin, CUevent_st* end) {
   return status;
 }
 
-#define YOKE_TEXT_OF(number) #number
-#define YOKE_FILE_OF(name, number) name "." YOKE_TEXT_OF(number)
-
-/// The library stays loaded for the kernels.
 const char* Missing() {
-  constexpr const char* kFile = YOKE_FILE_OF("libcublasLt.so", CUBLAS_VER_MAJOR);
-  static const bool found =
-      dlopen(kFile, RTLD_LAZY | RTLD_LOCAL) || dlopen("libcublasLt.so", RTLD_LAZY | RTLD_LOCAL);
-  return found ? nullptr : kFile;
+  static const std::string file = fmt::format("libcublasLt.so.{}", CUBLAS_VER_MAJOR);
+  static const bool found = cuda::CudaLibrary::IsHere({file, "libcublasLt.so"});
+  return found ? nullptr : file.c_str();
 }
 
 constexpr CudaDriver kRuntime = {
