@@ -9,7 +9,7 @@ namespace yoke::cuda {
 class CudaLibrary {
  public:
   /// By the first of these file names that the loader finds. Throws Error where there is none.
-  explicit CudaLibrary(std::initializer_list<std::string> names);
+  CudaLibrary(std::initializer_list<std::string> names);
   /// Whether there is one; it stays loaded.
   static bool IsHere(std::initializer_list<std::string> names);
   /// Throws Error where the library has no such function.
