@@ -13,7 +13,9 @@ namespace {
 
 struct Nccl {
   cuda::CudaLibrary library{"libnccl.so.2", "libnccl.so"};
-#define YOKE_NCCL(name) decltype(nccl##name)* name = library.Of<decltype(nccl##name)>("nccl" #name)
+#define YOKE_NCCL(name)        \
+  decltype(nccl##name)* name = \
+      library.Of<decltype(nccl##name)>("nccl" #name)  // NOLINT(bugprone-macro-parentheses)
   YOKE_NCCL(GetUniqueId);
   YOKE_NCCL(CommInitRank);
   YOKE_NCCL(AllReduce);

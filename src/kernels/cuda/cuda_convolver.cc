@@ -21,8 +21,9 @@ namespace {
 /// The functions that convolutions call.
 struct Cudnn {
   CudaLibrary library{"libcudnn.so.9", "libcudnn.so"};
-#define YOKE_CUDNN(name) \
-  decltype(cudnn##name)* name = library.Of<decltype(cudnn##name)>("cudnn" #name)
+#define YOKE_CUDNN(name)        \
+  decltype(cudnn##name)* name = \
+      library.Of<decltype(cudnn##name)>("cudnn" #name)  // NOLINT(bugprone-macro-parentheses)
   YOKE_CUDNN(Create);
   YOKE_CUDNN(Destroy);
   YOKE_CUDNN(SetStream);
