@@ -13,9 +13,8 @@ namespace {
 
 struct Nccl {
   cuda::CudaLibrary library{"libnccl.so.2", "libnccl.so"};
-#define YOKE_NCCL(name)        \
-  decltype(nccl##name)* name = \
-      library.Of<decltype(nccl##name)>("nccl" #name)  // NOLINT(bugprone-macro-parentheses)
+#define YOKE_NCCL(name) \
+  cuda::CudaFunction<decltype(nccl##name)> name = library.Of<decltype(nccl##name)>("nccl" #name)
   YOKE_NCCL(GetUniqueId);
   YOKE_NCCL(CommInitRank);
   YOKE_NCCL(AllReduce);

@@ -21,9 +21,8 @@ namespace {
 /// The functions that convolutions call.
 struct Cudnn {
   CudaLibrary library{"libcudnn.so.9", "libcudnn.so"};
-#define YOKE_CUDNN(name)        \
-  decltype(cudnn##name)* name = \
-      library.Of<decltype(cudnn##name)>("cudnn" #name)  // NOLINT(bugprone-macro-parentheses)
+#define YOKE_CUDNN(name) \
+  CudaFunction<decltype(cudnn##name)> name = library.Of<decltype(cudnn##name)>("cudnn" #name)
   YOKE_CUDNN(Create);
   YOKE_CUDNN(Destroy);
   YOKE_CUDNN(SetStream);
