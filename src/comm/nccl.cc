@@ -13,8 +13,9 @@ namespace {
 
 struct Nccl {
   cuda::CudaLibrary library{"libnccl.so.2", "libnccl.so"};
-#define YOKE_NCCL(name) \
-  cuda::CudaFunction<decltype(nccl##name)> name = library.Of<decltype(nccl##name)>("nccl" #name)
+// NOLINTBEGIN(bugprone-macro-parentheses): a declaration
+#define YOKE_NCCL(name) decltype(nccl##name)* name = library.Of<decltype(nccl##name)>("nccl" #name)
+  // NOLINTEND(bugprone-macro-parentheses)
   YOKE_NCCL(GetUniqueId);
   YOKE_NCCL(CommInitRank);
   YOKE_NCCL(AllReduce);

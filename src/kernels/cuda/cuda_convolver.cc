@@ -21,8 +21,10 @@ namespace {
 /// The functions that convolutions call.
 struct Cudnn {
   CudaLibrary library{"libcudnn.so.9", "libcudnn.so"};
+// NOLINTBEGIN(bugprone-macro-parentheses): a declaration
 #define YOKE_CUDNN(name) \
-  CudaFunction<decltype(cudnn##name)> name = library.Of<decltype(cudnn##name)>("cudnn" #name)
+  decltype(cudnn##name)* name = library.Of<decltype(cudnn##name)>("cudnn" #name)
+  // NOLINTEND(bugprone-macro-parentheses)
   YOKE_CUDNN(Create);
   YOKE_CUDNN(Destroy);
   YOKE_CUDNN(SetStream);

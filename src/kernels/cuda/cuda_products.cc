@@ -23,9 +23,10 @@ void CheckLt(cublasStatus_t status, const char* what) {
 /// The functions that products call, and a handle, which threads share.
 struct Lt {
   CudaLibrary library{fmt::format("libcublasLt.so.{}", CUBLAS_VER_MAJOR), "libcublasLt.so"};
-#define YOKE_LT(name)                           \
-  CudaFunction<decltype(cublasLt##name)> name = \
-      library.Of<decltype(cublasLt##name)>("cublasLt" #name)
+// NOLINTBEGIN(bugprone-macro-parentheses): a declaration
+#define YOKE_LT(name) \
+  decltype(cublasLt##name)* name = library.Of<decltype(cublasLt##name)>("cublasLt" #name)
+  // NOLINTEND(bugprone-macro-parentheses)
   YOKE_LT(Create);
   YOKE_LT(Matmul);
   YOKE_LT(MatmulAlgoGetHeuristic);

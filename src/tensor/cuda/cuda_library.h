@@ -6,10 +6,6 @@
 
 namespace yoke::cuda {
 
-/// A function of a library.
-template <typename Function>
-using CudaFunction = Function*;
-
 class CudaLibrary {
  public:
   /// By the first of these file names that the loader finds. Throws Error where there is none.
@@ -18,8 +14,8 @@ class CudaLibrary {
   static bool IsHere(std::initializer_list<std::string> names);
   /// Throws Error where the library has no such function.
   template <typename Function>
-  CudaFunction<Function> Of(const char* name) const {
-    return reinterpret_cast<CudaFunction<Function>>(Symbol(name));
+  Function* Of(const char* name) const {
+    return reinterpret_cast<Function*>(Symbol(name));
   }
 
  private:
