@@ -3,14 +3,17 @@ import module
 
 module.need()
 
+import os
 import pickle
 import unittest
+import unittest.mock
 import warnings
 
+import joblib
 import numpy as np
 import scipy.sparse
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine, make_multilabel_classification
-from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_score, cross_validate
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -142,6 +145,16 @@ class EstimatorsTest(unittest.TestCase):
     def test_small_networks_take_one_thread(self):
         x, y = load_digits(return_X_y=True)
         self.assertEqual(yoke.YokeClassifier(epochs=1).fit(x, y).model_.job["node"]["threads"], 1)
+
+    def test_fits_side_by_side_share_the_cores(self):
+        x, y = load_digits(return_X_y=True)
+        wide = yoke.YokeClassifier(hidden_layer_sizes=(512, 512), epochs=1, random_state=1)
+        with unittest.mock.patch.dict(os.environ):
+            os.environ.pop("OMP_NUM_THREADS", None)
+            self.assertNotIn("threads", wide.fit(x, y).model_.job["node"])  # one alone takes them all
+            fits = cross_validate(wide, x, y, cv=2, n_jobs=2, return_estimator=True)["estimator"]
+        for fitted in fits:
+            self.assertEqual(fitted.model_.job["node"]["threads"], max(1, joblib.cpu_count() // 2))
 
 
 if __name__ == "__main__":
