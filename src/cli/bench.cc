@@ -2,7 +2,9 @@
 #include <fmt/ranges.h>
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <limits>
+#include <set>
 #include <sstream>
 
 #include "base/check.h"
@@ -10,6 +12,7 @@
 #include "base/median.h"
 #include "base/registry.h"
 #include "cli/command.h"
+#include "cli/growth.h"
 #include "cli/run_options.h"
 #include "cli/signals.h"
 #include "node/executor.h"
@@ -29,7 +32,8 @@ Examples:
   yoke bench job.toml --executors single,split,hogwild
   yoke bench job.toml --executors single,split --runs runs/bench && yoke report runs/bench/*
   yoke bench job.toml --executors split --with "node.executor=split node.parts=1" --rounds 3
-  yoke bench job.toml --with node.threads=1 --with node.threads=2 --set train.epochs=2)";
+  yoke bench job.toml --with node.threads=1 --with node.threads=2 --set train.epochs=2
+  yoke bench job.toml --growth --teams 4,16)";
 
 /// The settings of one row of the table.
 struct Choice {
@@ -133,11 +137,19 @@ class BenchCommand : public Command {
         .Within(1, 1000);
     arguments.Option("--runs", "DIR", &runs_,
                      "Keep each run in this folder, as CHOICE-ROUND, for `yoke report`");
+    arguments.Flag("--growth", &growth_,
+                   "Compute instead what a step would take with more threads than there are cores");
+    arguments
+        .Option("--teams", "N,...", &teams_, "With --growth: threads (default: 1,2,4,8,16,32,64)")
+        .Commas();
+    arguments.Option("--seconds", "S", &seconds_, "With --growth: about the time (default: 20)");
     set_.Declare(arguments);
   }
 
   int Run(Output& out) override {
     Require(!job_.empty(), "`yoke bench` needs a job file");
+    Require(growth_ || (teams_.empty() && seconds_ == 0), "--teams and --seconds need --growth");
+    if (growth_) return Grow(out);
     std::vector<Choice> choices = Choices();
     const std::atomic<int>& signal = CatchStopSignals();
     for (const Choice& choice : choices) CheckChoice(choice);
@@ -156,6 +168,34 @@ class BenchCommand : public Command {
   }
 
  private:
+  int Grow(Output& out) const {
+    Require(executors_.empty() && with_.empty() && runs_.empty() && rounds_ == 1,
+            "--growth measures the job itself: leave out --executors, --with, --rounds and --runs");
+    Require(seconds_ >= 0 && seconds_ <= kLongestGrowth, "--seconds: expected 0 to {}, got {}",
+            kLongestGrowth, seconds_);
+    const std::vector<int> teams = Teams();
+    const Job job = Load({});
+    LetWaitingThreadsSleep();
+    const std::atomic<int>& signal = CatchStopSignals();
+    PrintGrowth(job_, GrowthOf(job, teams, seconds_ > 0 ? seconds_ : kGrowth, signal), out);
+    return signal == 0 ? 0 : 128 + signal;
+  }
+
+  /// Rising, the first of one thread.
+  std::vector<int> Teams() const {
+    if (teams_.empty()) return {1, 2, 4, 8, 16, 32, 64};
+    std::set<int> teams = {1};
+    for (const std::string& text : teams_) {
+      int threads = 0;
+      const char* const end = text.data() + text.size();
+      const auto [stopped, error] = std::from_chars(text.data(), end, threads);
+      Require(error == std::errc() && stopped == end && threads >= 1 && threads <= kMostThreads,
+              "--teams: expected numbers of threads from 1 to {}, got '{}'", kMostThreads, text);
+      teams.insert(threads);
+    }
+    return {teams.begin(), teams.end()};
+  }
+
   std::vector<Choice> Choices() const {
     std::vector<Choice> choices;
     std::vector<std::string> names = executors_;
@@ -263,9 +303,14 @@ class BenchCommand : public Command {
     return row;
   }
 
+  static constexpr double kGrowth = 20, kLongestGrowth = 86400;  // seconds
+  static constexpr int kMostThreads = 256;
+
   std::string job_, runs_;
-  std::vector<std::string> executors_, with_;
+  std::vector<std::string> executors_, with_, teams_;
   int rounds_ = 1;
+  bool growth_ = false;
+  double seconds_ = 0;
   JobOptions set_;
 };
 

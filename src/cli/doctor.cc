@@ -8,6 +8,8 @@
 #include "base/check.h"
 #include "cli/command.h"
 #include "cli/doctor.h"
+#include "cli/growth.h"
+#include "cli/signals.h"
 #include "comm/launcher.h"
 #include "kernels/threads.h"
 #include "tensor/devices.h"
@@ -205,6 +207,17 @@ Table ToTable(const Hardware& h) {
           {"mpi", ListOf(MpiLibraries())}};
 }
 
+Finding GrowthFinding(const std::string& path) {
+  constexpr double kSeconds = 10;
+  const Job job = LoadJob(path, {});
+  LetWaitingThreadsSleep();
+  const Growth growth = GrowthOf(job, {1, 2, 4, 8, 16, 32, 64}, kSeconds, CatchStopSignals());
+  const std::string end = EndOfGrowth(growth);
+  return {
+      "growth", fmt::format("{}: {}", path, end.empty() ? "to 64 threads and more" : end),
+      fmt::format("If each has a core; `yoke bench {} --growth` says what keeps more back.", path)};
+}
+
 List ToList(const std::vector<Finding>& findings) {
   List list;
   for (const Finding& f : findings)
@@ -217,6 +230,7 @@ constexpr double kLongestWait = 1e6;  // seconds
 class DoctorCommand : public Command {
  public:
   void Declare(Arguments& arguments) override {
+    arguments.Place("JOB", &job_, "A job file (TOML): also say to how many threads its step grows");
     arguments.Flag("--network", &network_,
                    "Measure messages instead, between ranks of mpirun or srun, else threads");
     arguments.Option("--replicas", "N", &replicas_,
@@ -229,6 +243,7 @@ class DoctorCommand : public Command {
     Require(network_ || !replicas_, "--replicas needs --network");
     Require(timeout_ > 0 && timeout_ <= kLongestWait,
             "--timeout: expected seconds above 0, at most {}, got {}", kLongestWait, timeout_);
+    Require(!network_ || job_.empty(), "--network measures no job: leave out {}", job_);
     if (network_)
       ReportNetwork({.replicas = replicas_, .timeout = timeout_}, out);
     else if (PrintsForAll())
@@ -237,9 +252,10 @@ class DoctorCommand : public Command {
   }
 
  private:
-  static void Look(Output& out) {
+  void Look(Output& out) const {
     const Hardware hardware = FindHardware();
-    const std::vector<Finding> findings = Findings(hardware);
+    std::vector<Finding> findings = Findings(hardware);
+    if (!job_.empty()) findings.push_back(GrowthFinding(job_));
     const Table software = Join(Conditions(), {{"instructions", DescribeKernelLibrary().isa}});
     out.Event("doctor",
               Join(Join(software, ToTable(hardware)),
@@ -258,6 +274,7 @@ class DoctorCommand : public Command {
     }
   }
 
+  std::string job_;
   bool network_ = false;
   std::optional<int> replicas_;
   double timeout_ = 60;
@@ -272,7 +289,8 @@ CommandEntry doctor_command() {
           "Looks at processor, cores, caches, memory, GPUs, MPI launchers and libraries; changes "
           "nothing. With --network it measures\nlatency and bandwidth of each pair of ranks and of "
           "each collective, and reports outliers.\n\n"
-          "Examples:\n  yoke doctor\n  yoke doctor --json | python3 -m json.tool\n"
+          "Examples:\n  yoke doctor\n  yoke doctor job.toml\n  yoke doctor --json | python3 -m "
+          "json.tool\n"
           "  yoke doctor --network --replicas 4\n  mpirun -n 4 yoke doctor --network",
           [] { return std::unique_ptr<Command>(new DoctorCommand); },
           /*together=*/true};

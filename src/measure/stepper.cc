@@ -10,6 +10,7 @@
 #include "base/median.h"
 #include "base/random.h"
 #include "base/stop.h"
+#include "base/work_label.h"
 #include "kernels/threads.h"
 #include "kernels/vectors.h"
 
@@ -78,6 +79,7 @@ double Stepper::UpdateSeconds() const { return updates_.empty() ? 0 : Median(upd
 double Stepper::UpdateCpuSeconds() const { return update_cpu_.empty() ? 0 : Median(update_cpu_); }
 
 void Stepper::Update(double learning_rate) {
+  const WorkLabel label({"", "update"});
   const double began = Now(), cpu = ThreadCpuSeconds();
   Apply(params_, {.rule = request_.rule,
                   .state = state_,

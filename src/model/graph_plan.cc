@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "base/work_label.h"
 #include "kernels/join/join.h"
 #include "kernels/normalize.h"
 #include "kernels/step_loss.h"
@@ -105,6 +106,7 @@ class StagedPlan : public GraphPlan, public WorkingMemory {
     for (size_t i = list_.size(); i-- > 0;) {
       Stage& stage = list_[i];
       if (!stage.trained) continue;
+      const WorkLabel label({stage.node->name, "backward"});
       Bind(stage);
       stage.plan->Backward(Call(i, batch));
       for (const Source& source : stage.sources)
@@ -215,6 +217,7 @@ class StagedPlan : public GraphPlan, public WorkingMemory {
   bool Skipped(size_t i) const { return scored_only_ && !list_[i].converts && list_[i].node->loss; }
 
   void RunForward(size_t i, const Batch& batch) {
+    const WorkLabel label({list_[i].node->name, "forward"});
     Bind(list_[i]);
     list_[i].plan->Forward(Call(i, batch));
   }

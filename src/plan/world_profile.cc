@@ -20,9 +20,9 @@
 #include "measure/speed_fit.h"
 #include "measure/stepper.h"
 #include "plan/contention.h"
+#include "plan/measured_job.h"
 #include "tensor/devices.h"
 #include "train/agreement.h"
-#include "train/epoch_cursor.h"
 #include "train/job/devices.h"
 #include "train/job/parts.h"
 #include "train/record/machine.h"
@@ -158,13 +158,6 @@ struct Machines {
   std::vector<int> of_rank;
 };
 
-/// The job trained by one replica alone: without its strategy.
-Job Alone(const Job& job) {
-  Value root = job.resolved;
-  root.Set("cluster", Table{{"strategy", "none"}});
-  return MakeJob(std::move(root), job.name, "");
-}
-
 /// Messages of the model's size, sent when a training step has used the caches.
 NetworkProbe ProbeFor(const Graph& graph, int64_t batch) {
   constexpr double kShortest = 1 << 16, kLongest = 1 << 26;  // bytes
@@ -179,33 +172,9 @@ class Subject {
  public:
   Subject(const Job& job, const Graph& graph, const Reader& data, const Devices& devices,
           const ThreadPlan& threads, const std::atomic<int>* stop)
-      : job_(Alone(job)),
-        rule_(RuleOf(job_)),
-        graph_(graph),
-        data_(data),
-        devices_(devices),
-        threads_(threads),
-        stop_(stop) {}
+      : job_(job, graph, data, devices.all(), stop), threads_(threads) {}
 
-  ProfileRequest In(double seconds) const {
-    return {.graph = graph_,
-            .rule = *rule_,
-            .executor = FindEntry(executors(), "executor", job_.node.String("executor")),
-            .node = job_.node,
-            .devices = devices_.all(),
-            .data = data_,
-            .batch = job_.train.Int("batch"),
-            .arithmetic = ArithmeticOf(job_),
-            .reference_kernels = job_.ReferenceKernels(),
-            .threads = threads_,
-            .reads_in_step = EpochCursor::ThreadsReadingAhead(threads_.threads) == 0,
-            .learning_rate = job_.train.Float("learning_rate"),
-            .clip_norm = job_.train.Float("clip_norm"),
-            .examples = job_.train.Int("epochs") * data_.Size(),
-            .seed = job_.seed(),
-            .seconds = seconds,
-            .stop = stop_};
-  }
+  ProfileRequest In(double seconds) const { return job_.By(threads_, seconds); }
   MachineProfile Measure(double seconds) const {
     const Binding binding(threads_);
     return MeasureMachine(In(seconds));
@@ -232,13 +201,8 @@ class Subject {
   }
 
  private:
-  Job job_;
-  std::unique_ptr<UpdateRule> rule_;
-  const Graph& graph_;
-  const Reader& data_;
-  const Devices& devices_;
+  MeasuredJob job_;
   const ThreadPlan& threads_;
-  const std::atomic<int>* stop_;
 };
 
 }  // namespace

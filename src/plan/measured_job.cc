@@ -1,0 +1,50 @@
+// MeasuredJob: the job without its cluster, resolved again.
+#include "plan/measured_job.h"
+
+#include <utility>
+
+#include "base/registry.h"
+#include "train/epoch_cursor.h"
+#include "train/job/parts.h"
+
+namespace yoke {
+namespace {
+
+Job Alone(const Job& job) {
+  Value root = job.resolved;
+  root.Set("cluster", Table{{"strategy", "none"}});
+  return MakeJob(std::move(root), job.name, "");
+}
+
+}  // namespace
+
+MeasuredJob::MeasuredJob(const Job& job, const Graph& graph, const Reader& data,
+                         std::vector<Device*> devices, const std::atomic<int>* stop)
+    : job_(Alone(job)),
+      rule_(RuleOf(job_)),
+      graph_(graph),
+      data_(data),
+      devices_(std::move(devices)),
+      stop_(stop) {}
+
+ProfileRequest MeasuredJob::By(const ThreadPlan& threads, double seconds) const {
+  return {.graph = graph_,
+          .rule = *rule_,
+          .executor = FindEntry(executors(), "executor", job_.node.String("executor")),
+          .node = job_.node,
+          .devices = devices_,
+          .data = data_,
+          .batch = job_.train.Int("batch"),
+          .arithmetic = ArithmeticOf(job_),
+          .reference_kernels = job_.ReferenceKernels(),
+          .threads = threads,
+          .reads_in_step = EpochCursor::ThreadsReadingAhead(threads.threads) == 0,
+          .learning_rate = job_.train.Float("learning_rate"),
+          .clip_norm = job_.train.Float("clip_norm"),
+          .examples = job_.train.Int("epochs") * data_.Size(),
+          .seed = job_.seed(),
+          .seconds = seconds,
+          .stop = stop_};
+}
+
+}  // namespace yoke

@@ -1,0 +1,35 @@
+"""yoke bench --growth: a table of teams and what keeps the largest back."""
+import unittest
+
+from program import ProgramTest
+
+
+class GrowthTest(ProgramTest):
+    def test_prints_a_row_a_team(self):
+        lines = self.good("bench", "tiny.toml", "--growth", "--teams", "8,2", "--seconds", 0.2).out.splitlines()
+        self.assertEqual([line.split()[0] for line in lines[1:5]], ["threads", "1", "2", "8"])
+        self.assertTrue(any("8 threads lose" in line for line in lines))
+
+    def test_json_is_one_object(self):
+        (event,) = self.good("bench", "tiny.toml", "--growth", "--teams", "1,4", "--seconds", 0.2, "--json").events()
+        self.assertEqual([point["threads"] for point in event["points"]], [1, 4])
+        self.assertEqual(event["points"][0]["growth"], 1)
+        for point in event["points"]:
+            self.assertGreater(point["seconds"], point["alone"])
+        self.assertIn("backward", {work["part"] for work in event["work"]})
+
+    def test_doctor_says_where_a_job_stops_growing(self):
+        self.assertIn("threads", self.good("doctor", "tiny.toml").out)
+
+    def test_mistakes(self):
+        for words, sentence in ((("--teams", "2"), "--teams and --seconds need --growth"),
+                                (("--growth", "--teams", "2,x"), "--teams: expected numbers of threads from 1 to 256, got 'x'"),
+                                (("--growth", "--teams", "0"), "got '0'"),
+                                (("--growth", "--rounds", "2"), "leave out --executors, --with, --rounds and --runs"),
+                                (("--growth", "--seconds", "-1"), "--seconds: expected 0 to 86400, got -1")):
+            with self.subTest(words=words):
+                self.assertIn(sentence, self.yoke("bench", "tiny.toml", *words).error)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,70 @@
+// MeasureGrowth: a step's times add up, and products are divided among the threads of a team.
+#include "measure/growth.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "base/registry.h"
+#include "kernels/support/threads.h"
+
+namespace yoke::growth_test {
+
+/// A step with one region of two threads.
+StepRecord StepOf(double a, double b) { return {{{"", "", "Region"}, {{{{a}, {b}}}}}}; }
+
+/// A thread that was slow once is noise; one that has more to do each time is not.
+TEST(UsualSteps, TakeMediansOfEachThread) {
+  const StepTimes usual = UsualStep({StepOf(1, 2), StepOf(9, 2), StepOf(1, 9)});
+  const WorkTimes& times = usual.at({"", "", "Region"});
+  EXPECT_EQ(times.span, 2);
+  EXPECT_EQ(times.busy, 3);
+  EXPECT_EQ(times.waits, 1);
+}
+
+TEST(UsualSteps, LeaveOutWhatFewStepsDo) {
+  const StepRecord other = {{{"", "", "Other"}, {{{{1}}}}}};
+  EXPECT_EQ(UsualStep({StepOf(1, 1), StepOf(1, 1), other}).size(), 1);
+}
+
+/// Of the runs of a region only those are compared that fell alike.
+TEST(UsualSteps, OfOneShape) {
+  const StepRecord one = {{{"", "", "Region"}, {{{{7}}}}}};
+  EXPECT_EQ(UsualStep({StepOf(1, 2), one, StepOf(1, 2)}).at({"", "", "Region"}).span, 2);
+}
+
+TEST(Growth, OfAStepAddsUp) {
+  const Threads one{1};
+  const DataSets data =
+      OpenData(Table{{"format", "synthetic-digits"}, {"train_size", 1024}, {"test_size", 20}}, 1);
+  const Graph graph = BuildModel(Table{{"name", "mlp"}, {"widths", List{1024, 1024}}},
+                                 {.input = {.shape = {1, 28, 28}}, .outputs = 10});
+  const RuleEntry& entry = FindEntry(rules(), "rule", "sgd");
+  const std::unique_ptr<UpdateRule> rule = entry.make(Options("train", Table{}, entry.options));
+  const Options node;
+  const Growth growth = MeasureGrowth(
+      [&](int threads) {
+        return ProfileRequest{.graph = graph,
+                              .rule = *rule,
+                              .executor = FindEntry(executors(), "executor", "single"),
+                              .node = node,
+                              .data = *data.train,
+                              .batch = 512,
+                              .threads = {.threads = threads},
+                              .learning_rate = 0.01};
+      },
+      {1, 4}, 0.5);
+  ASSERT_EQ(growth.points.size(), 2);
+  EXPECT_EQ(growth.batch, 512);
+  for (const GrowthPoint& point : growth.points) {
+    EXPECT_DOUBLE_EQ(point.seconds, point.alone + point.regions + point.meetings);
+    EXPECT_GE(point.steps, 3);
+  }
+  const GrowthPoint &alone = growth.points[0], &four = growth.points[1];
+  EXPECT_EQ(alone.meetings, 0);
+  EXPECT_NEAR(alone.busy, alone.seconds, 0.2 * alone.seconds);
+  EXPECT_LT(four.seconds, 0.6 * alone.seconds);  // of a quarter
+  EXPECT_GT(four.seconds, 0.15 * alone.seconds);
+}
+
+}  // namespace yoke::growth_test
