@@ -19,9 +19,9 @@ void Work(double seconds) {
   for (const double until = ThreadCpuSeconds() + seconds; ThreadCpuSeconds() < until;) continue;
 }
 
-double SumOf(const StepTimes& step, double WorkTimes::*time) {
-  double sum = 0;
-  for (const auto& [work, times] : step) sum += times.*time;
+WorkTimes SumOf(const StepRecord& step) {
+  WorkTimes sum;
+  for (const auto& [work, times] : UsualStep({step})) sum += times;
   return sum;
 }
 

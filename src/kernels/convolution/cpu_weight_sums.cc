@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/convolution/cpu_tiles.h"
+#include "kernels/threads.h"
 
 namespace yoke::cpu {
 
@@ -62,24 +63,32 @@ int64_t WeightSums::MostChannels() const { return Pieces(rows_ / unit_, channel_
 void WeightSums::AddUp(const float* sums, float* weight) const {
   const int64_t blocks = Pieces(outputs_, kLanes);
   const int64_t squares = Pieces(s_.channels / s_.groups, kLanes);
-#pragma omp parallel for collapse(3) schedule(static)
+  const int64_t taps = s_.rows.size * s_.columns.size;
+  const int64_t some = s_.groups * blocks * squares;  // that threads share evenly, with their taps
+  const int64_t parts = std::min(taps, Pieces(4 * KernelThreads(), some));
+#pragma omp parallel for collapse(4) schedule(static)
   for (int64_t group = 0; group < s_.groups; ++group)
     for (int64_t block = 0; block < blocks; ++block)
       for (int64_t square = 0; square < squares; ++square)
-        AddUpSquare(sums, weight, group, block * kLanes, square * kLanes);
+        for (int64_t part = 0; part < parts; ++part)
+          AddUpSquare(sums, weight,
+                      {.group = group,
+                       .output = block * kLanes,
+                       .channel = square * kLanes,
+                       .taps = Part({0, taps}, part, parts)});
 }
 
 /// Tap (i, j) of channel c is row j * channels + c of the sums of tap i where rows are merged.
-void WeightSums::AddUpSquare(const float* sums, float* weight, int64_t group, int64_t o,
-                             int64_t c) const {
+void WeightSums::AddUpSquare(const float* sums, float* weight, const Square& at) const {
+  const int64_t o = at.output, c = at.channel;
   const int64_t channels = s_.channels / s_.groups, columns = s_.columns.size;
   const int64_t taps = s_.rows.size * columns, row = channels * taps;
   const int64_t height = std::min<int64_t>(kLanes, channels - c);
   const int64_t width = std::min<int64_t>(kLanes, outputs_ - o);
   const int64_t step = s_.groups * OfGroup();
-  sums += group * OfGroup();
-  weight += group * outputs_ * row;
-  for (int64_t t = 0; t < taps; ++t) {
+  sums += at.group * OfGroup();
+  weight += at.group * outputs_ * row;
+  for (int64_t t = at.taps.begin; t < at.taps.end; ++t) {
     const int64_t first =
         tap_columns_ > 1 || columns == 1 ? t * rows_ : t / columns * rows_ + t % columns * channels;
     float square[kLanes][kLanes] = {};

@@ -12,6 +12,7 @@
 #include "kernels/convolution/cpu_winograd_tiles.h"
 #include "kernels/cpu/gradient.h"
 #include "kernels/cpu/onednn.h"
+#include "kernels/threads.h"
 
 namespace yoke::cpu {
 namespace {
@@ -115,11 +116,13 @@ class WinogradConvolution : public ConvolutionKernel {
     forward_ = {engine, {.rows = chunk_, .inner = s.channels, .columns = s.outputs}, true};
     Reserve(forward_);
     if (!s.training) return;
-    weight_ = {
-        engine,
-        {.rows = s.channels, .inner = chunk_, .columns = s.outputs, .turned = true, .adds = true},
-        false};
+    PointProducts weight = {
+        .rows = s.channels, .inner = chunk_, .columns = s.outputs, .turned = true};
+    weight_ = {engine, weight, false};
     Reserve(weight_);
+    weight.adds = true;
+    if (input_.Count() > chunk_) more_weight_ = {engine, weight, false};
+    if (input_.Count() > chunk_) Reserve(more_weight_);
     if (!s.input_gradient) return;
     data_ = {engine, {.rows = chunk_, .inner = s.outputs, .columns = s.channels}, true};
     Reserve(data_);
@@ -189,14 +192,19 @@ class WinogradConvolution : public ConvolutionKernel {
     return {.weight = const_cast<float*>(static_cast<const float*>(weight)), .points = points};
   }
 
+  /// The size of pieces of `count`, at most `most`, of which each thread has at least four.
+  static int64_t PieceOf(int64_t count, int64_t most) {
+    return std::clamp<int64_t>(count / (4 * KernelThreads()), 1, most);
+  }
+
   template <typename Loop>
   static void ForKernels(Loop loop, const WinogradKernels& kernels) {
-    constexpr int64_t kRows = 16;
+    const int64_t rows = PieceOf(kernels.rows, 16);
 #pragma omp parallel for schedule(static)
-    for (int64_t a = 0; a < kernels.rows; a += kRows) {
+    for (int64_t a = 0; a < kernels.rows; a += rows) {
       WinogradKernels part = kernels;
       part.begin = a;
-      part.end = std::min(a + kRows, kernels.rows);
+      part.end = std::min(a + rows, kernels.rows);
       loop(part);
     }
   }
@@ -204,22 +212,22 @@ class WinogradConvolution : public ConvolutionKernel {
   /// The tiles of one chunk; where there are too few, the rest of the points becomes 0 on request.
   template <typename Loop>
   void ForTiles(Loop loop, WinogradPass pass, int64_t first) const {
-    constexpr int64_t kTiles = 8;
-    const int64_t count = std::min(chunk_, pass.tiles.Count() - first);
+    const int64_t count = std::min(chunk_, pass.tiles.Count() - first), tiles = PieceOf(count, 8);
     pass.first = first;
     pass.chunk = chunk_;
 #pragma omp parallel for schedule(static)
-    for (int64_t tile = 0; tile < count; tile += kTiles) {
+    for (int64_t tile = 0; tile < count; tile += tiles) {
       WinogradPass part = pass;
       part.begin = tile;
-      part.end = std::min(tile + kTiles, count);
+      part.end = std::min(tile + tiles, count);
       loop(part);
     }
   }
 
   void ClearRest(const WinogradTiles& tiles, int64_t first, float* points) const {
     const int64_t count = std::min(chunk_, tiles.Count() - first);
-    for (int64_t k = 0; k < kPoints && count < chunk_; ++k)
+#pragma omp parallel for schedule(static) if (count < chunk_)
+    for (int64_t k = 0; k < kPoints; ++k)
       std::fill(points + (k * chunk_ + count) * tiles.channels,
                 points + (k + 1) * chunk_ * tiles.channels, 0.0F);
   }
@@ -243,7 +251,6 @@ class WinogradConvolution : public ConvolutionKernel {
     WinogradKernels kernels = Kernels(call.weight_gradient, Place(call, 0));
     kernels.a_step = 9, kernels.b_step = 9 * s_.channels;
     kernels.rows = s_.channels, kernels.columns = s_.outputs;
-    std::fill_n(kernels.points, kPoints * s_.channels * s_.outputs, 0.0F);
     float *left = Place(call, 2), *right = Place(call, 3);
     for (int64_t first = 0; first < input_.Count(); first += chunk_) {
       ForTiles(loops_.patches,
@@ -254,7 +261,7 @@ class WinogradConvolution : public ConvolutionKernel {
           first);
       ClearRest(input_, first, left);
       ClearRest(output_, first, right);
-      weight_.Run(left, right, kernels.points, Place(call, 4));
+      (first == 0 ? weight_ : more_weight_).Run(left, right, kernels.points, Place(call, 4));
     }
     ForKernels(loops_.kernel_gradients, kernels);
   }
@@ -264,6 +271,7 @@ class WinogradConvolution : public ConvolutionKernel {
   WinogradTiles input_, output_, gradient_, input_gradient_;
   int64_t chunk_ = 0;  // tiles
   WinogradProducts forward_, weight_, data_;
+  WinogradProducts more_weight_;  ///< Of chunks after the first: adds.
   int64_t right_bytes_ = 0, library_bytes_ = 0;
   bool fast_ = true;
 };

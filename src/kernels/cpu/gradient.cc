@@ -3,18 +3,21 @@
 
 #include <algorithm>
 
+#include "kernels/threads.h"
+
 namespace yoke::cpu {
 namespace {
 
-constexpr int64_t kColumns = 64;
+constexpr int64_t kColumns = 64, kFewColumns = 16;
 constexpr int64_t kPanel = 32;  // rows that stay near while strip after strip is taken
 
 using Loop = void (*)(const GradientPanel& panel);
 
 void Columns(const GradientPass& pass, Loop loop) {
+  const int64_t columns = pass.columns < kColumns * KernelThreads() ? kFewColumns : kColumns;
 #pragma omp parallel for schedule(static) if (pass.rows * pass.columns > 8192)
-  for (int64_t begin = 0; begin < pass.columns; begin += kColumns) {
-    const int64_t width = std::min(kColumns, pass.columns - begin);
+  for (int64_t begin = 0; begin < pass.columns; begin += columns) {
+    const int64_t width = std::min(columns, pass.columns - begin);
     float sums[kColumns] = {};
     loop({.rows = pass.rows,
           .column = begin,
@@ -43,12 +46,18 @@ void RowPart(const GradientPass& pass, Loop loop, int64_t part) {
 }
 
 void RowParts(const GradientPass& pass, Loop loop) {
-#pragma omp parallel for schedule(static)
-  for (int64_t part = 0; part < kGradientParts; ++part) RowPart(pass, loop, part);
-  std::fill_n(pass.bias_gradient, pass.columns, 0.0F);
-  for (int64_t part = 0; part < kGradientParts; ++part)
-    for (int64_t j = 0; j < pass.columns; ++j)
-      pass.bias_gradient[j] += pass.partial_sums[part * pass.columns + j];
+#pragma omp parallel
+  {
+#pragma omp for schedule(static)
+    for (int64_t part = 0; part < kGradientParts; ++part) RowPart(pass, loop, part);
+#pragma omp for simd schedule(static)
+    for (int64_t j = 0; j < pass.columns; ++j) {
+      float sum = 0;
+      for (int64_t part = 0; part < kGradientParts; ++part)
+        sum += pass.partial_sums[part * pass.columns + j];
+      pass.bias_gradient[j] = sum;
+    }
+  }
 }
 
 template <typename T>
