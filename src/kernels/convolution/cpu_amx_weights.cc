@@ -248,7 +248,7 @@ class AmxWeightGradient : public WeightGradient {
   int64_t images_;  // of cells
   int threads_;
   WeightSums sums_;
-  WeightChunks chunks_ = {.columns = out_[3], .all_rows = out_[2], .all_columns = out_[3]};
+  WeightChunks chunks_ = {.columns = out_[3], .all_columns = out_[3]};
   Phases rows_, columns_;
   int64_t across_ = 0;                   // pixels of a row in the planes
   int64_t image_pixels_ = 0;             // of the gradients of an image of a chunk

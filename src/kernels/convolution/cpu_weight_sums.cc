@@ -7,24 +7,34 @@
 #include "kernels/threads.h"
 
 namespace yoke::cpu {
+namespace {
+
+constexpr int64_t kLeastRows =
+    4;  // of a part of an image, since parts read the rows between them twice
+
+}  // namespace
 
 int64_t WeightChunks::CountOf(const WeightTask& task) const {
-  return Pieces(task.images.count(), images) * Pieces(all_rows, rows) *
+  return Pieces(task.images.count(), images) * Pieces(task.rows.count(), rows) *
          Pieces(all_columns, columns);
 }
 
 WeightChunk WeightChunks::Of(const WeightTask& task, int64_t index) const {
-  const int64_t across = Pieces(all_columns, columns), down = Pieces(all_rows, rows);
+  const int64_t across = Pieces(all_columns, columns), down = Pieces(task.rows.count(), rows);
   const int64_t n = task.images.begin + index / (across * down) * images,
-                y = index / across % down * rows, x = index % across * columns;
+                y = task.rows.begin + index / across % down * rows, x = index % across * columns;
   return {.images = {n, std::min(n + images, task.images.end)},
-          .rows = {y, std::min(y + rows, all_rows)},
+          .rows = {y, std::min(y + rows, task.rows.end)},
           .columns = {x, std::min(x + columns, all_columns)},
           .first = index == 0};
 }
 
 WeightSums::WeightSums(const ConvolutionShape& shape, const Settings& settings)
-    : s_(shape), strip_(MostTileLanes()), unit_(settings.channel_unit), images_(settings.images) {
+    : s_(shape),
+      strip_(MostTileLanes()),
+      unit_(settings.channel_unit),
+      images_(settings.images),
+      all_rows_(shape.Output()[2]) {
   const int64_t of_group = s_.channels / s_.groups;
   tap_columns_ = settings.merged ? 1 : s_.columns.size;
   channels_ = settings.merged ? of_group * s_.columns.size : of_group;
@@ -37,9 +47,11 @@ WeightSums::WeightSums(const ConvolutionShape& shape, const Settings& settings)
   channel_blocks_ = Pieces(rows_ / unit_, std::max<int64_t>(channels / unit_, 1));
   const int64_t blocks = s_.groups * channel_blocks_ * output_blocks_;
   const bool even = Pieces(lanes_, strip_) % output_blocks_ == 0;
-  parts_ = even && blocks % settings.threads == 0
-               ? 1
-               : std::min(images_, Pieces(2 * settings.threads, blocks));
+  const int64_t parts =
+      even && blocks % settings.threads == 0 ? 1 : Pieces(2 * settings.threads, blocks);
+  if (parts > images_)
+    row_parts_ = std::clamp<int64_t>(all_rows_ / kLeastRows, 1, Pieces(parts, images_));
+  parts_ = std::min(parts, images_) * row_parts_;
 }
 
 WeightTask WeightSums::Task(int64_t index, float* sums) const {
@@ -54,7 +66,8 @@ WeightTask WeightSums::Task(int64_t index, float* sums) const {
   return {.group = group,
           .channels = {units.begin * unit_, units.end * unit_},
           .outputs = {widths.begin * strip_, std::min(widths.end * strip_, lanes_)},
-          .images = Part({0, images_}, part, parts_),
+          .images = Part({0, images_}, part / row_parts_, parts_ / row_parts_),
+          .rows = Part({0, all_rows_}, part % row_parts_, row_parts_),
           .sums = sums + (part * s_.groups + group) * OfGroup()};
 }
 

@@ -27,6 +27,7 @@ inline Range Part(const Range& r, int64_t i, int64_t parts) {
 struct WeightTask {
   int64_t group = 0;
   Range channels, outputs, images;  // of the group; images in units of a cell's
+  Range rows;                       // of the output
   float* sums = nullptr;            // [taps][channels][lanes] of all channels and outputs
 };
 
@@ -39,14 +40,14 @@ struct WeightChunk {
 /// How output pixels are cut into chunks, images outermost.
 struct WeightChunks {
   int64_t images = 0, rows = 0, columns = 0;  ///< Of a chunk, at most.
-  int64_t all_rows = 0, all_columns = 0;      ///< Of the output.
+  int64_t all_columns = 0;                    ///< Of the output.
 
   int64_t CountOf(const WeightTask& task) const;
   WeightChunk Of(const WeightTask& task, int64_t index) const;
 };
 
-/// Blocks of sums that fit a cache; where they are too few for the threads, parts of the images
-/// have sums of their own, which are added in order.
+/// Blocks of sums that fit a cache; where they are too few for the threads, parts of the images, or
+/// of their rows, have sums of their own, which are added in order.
 class WeightSums {
  public:
   struct Settings {
@@ -88,7 +89,8 @@ class WeightSums {
   int64_t tap_columns_ = 0, channels_ = 0, rows_ = 0;
   int64_t outputs_ = 0, lanes_ = 0;  // of a group
   int64_t channel_blocks_ = 0, output_blocks_ = 0, parts_ = 0;
-  int64_t images_ = 0;
+  int64_t images_ = 0, all_rows_ = 0;
+  int64_t row_parts_ = 1;  // of an image
 };
 
 }  // namespace yoke::cpu

@@ -293,7 +293,7 @@ class TiledWeightGradient : public WeightGradient {
   int threads_;
   int64_t strip_ = MostTileLanes();  // outputs packed at a time
   WeightSums sums_;
-  WeightChunks chunks_ = {.all_rows = out_[2], .all_columns = out_[3]};
+  WeightChunks chunks_ = {.all_columns = out_[3]};
 };
 
 }  // namespace
