@@ -12,7 +12,7 @@ YOKE_VENV = $(or $(YOKE_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/yoke)/venv
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell tools/cores)
 cpp_files = git ls-files '*.cc' '*.h' '*.cu' '*.cuh'
 
-.PHONY: help setup build demo test test-all build-tests bench bench-slide figures figure format tidy gpu-check gpu-bundle gpu-bench install wheel clean
+.PHONY: help setup build demo test test-all build-tests bench bench-slide cores-check figures figure format tidy gpu-check gpu-bundle gpu-bench install wheel clean
 
 help:  ## this list
 	@grep -E '^[a-z%-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -44,6 +44,10 @@ bench:  ## our training step against PyTorch's
 
 bench-slide:  ## the hashed output layer's speed, scaling and memory; PART=labels, yardstick, ...
 	@tools/bench bench/slide.py $(PART)
+
+cores-check: build  ## how steps grow with this machine's cores: computed beside measured, at most 5 minutes
+	@python3 bench/growth.py --check --seconds 5 --teams 1,2,4,8,16 \
+	  --rows mlp:64:f32,mlp:512:f32,lenet:64:f32,lenet:64:bf16,alexnet-cifar:128:f32,resnet20:128:f32,slide:200000:f32
 
 figures:  ## the tables of docs that are measured, and which are older than what they measure
 	@python3 bench/figures.py

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""How far a step of each network grows with threads, computed from the CPU time of each thread: `yoke bench JOB --growth`.
+
+usage: bench/growth.py [--rows MODEL:BATCH:TYPE,...] [--teams 1,2,4,...] [--seconds S] [--memory GB/S] [--check] [--svg FILE]
+
+Each row is a training step (forward, backward, momentum update) of one model on random images, or of SLIDE with so many labels
+(slide:LABELS:f32, batch 256). "times": the speed of a team against one thread, if each thread had a core; "alone": the part of the last
+team's step by one thread; "uneven": waiting for the last thread of a region; "memory": GB/s that it moves by the layers' count. With
+--memory, the bandwidth of the machine that is meant, "bound" is what that would leave. --check (`make cores-check`) also trains with teams
+that have cores here, and prints what was measured beside what was computed: "1.9 of 2.0".
+"""
+import math
+import os
+import struct
+import zipfile
+
+from lib.options import main, part
+from lib.places import CORES
+from lib.plot import plot
+from lib.runner import events, last, trains_bf16, write_job
+from lib.tables import listed, print_table
+from step import GREY, LARGE, SMALL, TITLES
+
+IMAGES = {"mlp": GREY, "lenet": GREY, "alexnet-cifar": SMALL, "resnet20": SMALL}  # others: LARGE
+ROWS = ["mlp:64:f32", "mlp:512:f32", "lenet:64:f32", "lenet:64:bf16", "alexnet-cifar:128:f32", "alexnet-cifar:128:bf16", "resnet20:128:f32",
+        "resnet20:128:bf16", "caffenet:64:f32", "caffenet:64:bf16", "vgg11:16:f32", "vgg11:16:bf16", "resnet50:16:f32", "resnet50:16:bf16",
+        "slide:200000:f32", "slide:670091:f32"]
+SLIDE_BATCH = 256
+MEASURED = 1.5  # seconds of training, about
+
+
+def array(kind, shape, data):
+    """The bytes of a .npy file."""
+    words = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': ({', '.join(map(str, shape))},), }}"
+    words += " " * (-(len(words) + 11) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(words)) + words.encode() + data
+
+
+def image_job(folder, model, batch, precision):
+    image, classes = IMAGES.get(model, LARGE)
+    shape, count = list(map(int, image.split("x"))), batch * (8 if image == LARGE[0] else 32)
+    path = folder / f"{model}-{batch}.npz"
+    if not path.exists():
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("x.npy", array("|u1", [count, *shape], os.urandom(count * math.prod(shape))))
+            archive.writestr("y.npy", array("<i8", [count], struct.pack(f"<{count}q", *(i % classes for i in range(count)))))
+    return count, {"data": {"format": "numpy", "task": "classes", "normalize": "none", "train": path, "test": path}, "model": {"name": model},
+                   "train": {"batch": batch, "learning_rate": 0.001}, "node": {"precision": precision}}
+
+
+def slide_job(labels):
+    count = 20 * SLIDE_BATCH
+    return count, {"data": {"format": "synthetic-xmc", "train_size": count, "test_size": 64, "features": 135909, "labels": labels},
+                   "model": {"name": "xmc", "hidden": 128, "output": "lsh"}, "train": {"batch": SLIDE_BATCH, "rule": "adam", "learning_rate": 0.001}}
+
+
+def measure(job, count, growth):
+    """Examples a second of a training by each team that has cores here."""
+    teams = [point["threads"] for point in growth["points"] if point["threads"] <= CORES]
+    one = growth["batch"] / growth["points"][0]["seconds"]
+    choices = [f"--with=node.threads={threads} train.epochs={max(1, round(MEASURED * one * threads / count))}" for threads in teams]
+    found = last(events("bench", job, *choices), "bench")["choices"]
+    return {threads: choice["examples_per_second"] for threads, choice in zip(teams, found)}
+
+
+def cell(point, rates):
+    if point["threads"] not in rates:
+        return f"{point['growth']:.1f}"
+    return f"{rates[point['threads']] / rates[1]:.1f} of {point['growth']:.1f}"
+
+
+def bound(growth, memory):
+    """The last team's growth where memory gives so many bytes a second."""
+    seconds = max(growth["points"][-1]["seconds"], growth["bytes"] / (1e9 * memory))
+    return growth["points"][0]["seconds"] / seconds
+
+
+@part(rows=ROWS, teams=[1, 2, 4, 8, 16, 64], seconds=15.0, memory=0.0, check=False, svg="",
+      quick={"rows": ["mlp:64:f32", "slide:20000:f32"], "teams": [1, 2, 4], "seconds": 0.5})
+def grow(arguments):
+    """Rows by teams."""
+    teams, curves, lines = sorted({1, *arguments.teams}), {}, []
+    for row in arguments.rows:
+        model, size, precision = row.split(":")
+        if precision == "bf16" and not trains_bf16():
+            continue
+        count, job = slide_job(int(size)) if model == "slide" else image_job(arguments.runs, model, int(size), precision)
+        path = write_job(arguments.runs / f"{row.replace(':', '-')}.toml", job)
+        growth = last(events("bench", path, "--growth", f"--teams={listed(teams).replace(' ', '')}", "--seconds", arguments.seconds), "growth")
+        rates = measure(path, count, growth) if arguments.check else {}
+        title = f"{'SLIDE, labels' if model == 'slide' else TITLES[model]} {int(size):,}" + (f" {precision}" if model != "slide" else "")
+        curves[title] = [(point["threads"], point["growth"]) for point in growth["points"]]
+        end, worst = growth["points"][-1], growth["work"][0]
+        where = " ".join(filter(None, (worst["layer"], worst["part"], worst["function"] or "one thread")))
+        lines.append([title, *(cell(point, rates) for point in growth["points"]),
+                      *([f"{bound(growth, arguments.memory):.1f}"] if arguments.memory else []),
+                      *(f"{100 * end[key] / end['seconds']:.1f} %" for key in ("alone", "uneven")),
+                      f"{growth['bytes'] / end['seconds'] / 1e9:.0f} GB/s", f"{where}: {100 * worst['lost'] / end['seconds']:.1f} %"])
+    print_table(["step", *(f"{threads} threads" for threads in teams), *(["bound"] if arguments.memory else []), "alone", "uneven", "memory",
+                 "largest loss"], lines)
+    if arguments.svg:
+        with open(arguments.svg, "w", encoding="utf-8") as file:
+            file.write(plot({"": curves}, "computed growth of a training step", below="threads"))
+    return "computed from CPU times" + (", and measured" if arguments.check else "")
+
+
+if __name__ == "__main__":
+    main(__doc__)
