@@ -2,7 +2,8 @@
 //
 // Step s belongs to group s / group size, and group g to slot g mod slots. A thread takes the next
 // group once its slot is free, fills its batches without the lock, and marks it ready; the consumer
-// frees a slot when it moves on. Groups make one hand-over serve many small batches.
+// frees a slot when it moves on. Groups make one hand-over serve many small batches. Where the
+// consumer keeps waiting for groups that are not ready, threads are added.
 #include "data/prefetch.h"
 
 #include <algorithm>
@@ -18,6 +19,7 @@ namespace {
 
 constexpr int64_t kExamplesPerGroup = 256;
 constexpr int64_t kMostBatchesPerGroup = 64;
+constexpr int kLateGroups = 4;  // more of them than of those in time: then a thread is added
 
 int64_t GroupSize(int64_t batch) {
   return std::clamp<int64_t>(kExamplesPerGroup / std::max<int64_t>(batch, 1), 1,
@@ -38,7 +40,8 @@ struct Prefetch::State {
     if (settings.threads > 0 && settings.steps > 0)
       group = GroupSize(static_cast<int64_t>(examples_of(0).size()));
     groups = (settings.steps + group - 1) / group;
-    slots.resize(static_cast<size_t>(settings.threads > 0 ? std::max(settings.ahead, 1) + 1 : 1));
+    const int ahead = std::max({settings.ahead, settings.threads, settings.most, 1});
+    slots.resize(static_cast<size_t>(settings.threads > 0 ? ahead + 1 : 1));
     for (Slot& slot : slots) slot.batches.resize(static_cast<size_t>(group));
     try {
       for (int i = 0; i < settings.threads; ++i) threads.push_back(StartThread([this] { Work(); }));
@@ -104,9 +107,17 @@ struct Prefetch::State {
       freed = g;
       changed.notify_all();
     }
+    const bool in_time = SlotOf(g).ready;
     changed.wait(lock, [&] { return SlotOf(g).ready; });
     if (SlotOf(g).error) std::rethrow_exception(SlotOf(g).error);
+    late = in_time ? std::max(0, late - 1) : late + 1;
+    if (late == kLateGroups) AddThread();
     return SlotOf(g);
+  }
+
+  void AddThread() {
+    late = 0;
+    if (std::ssize(threads) < settings.most) threads.push_back(StartThread([this] { Work(); }));
   }
 
   const Batch* Next() {
@@ -132,6 +143,7 @@ struct Prefetch::State {
   int64_t next = 0;   // the next group to read
   int64_t freed = 0;  // groups that the consumer has finished
   bool stopping = false;
+  int late = 0;  // groups that the consumer waited for, less those that were ready
   std::vector<std::thread> threads;
 };
 
@@ -141,5 +153,7 @@ Prefetch::Prefetch(const Reader& reader, StepExamples examples_of, const Setting
 Prefetch::~Prefetch() = default;
 
 const Batch* Prefetch::Next() { return state_->Next(); }
+
+int Prefetch::threads() const { return static_cast<int>(state_->threads.size()); }
 
 }  // namespace yoke

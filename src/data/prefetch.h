@@ -22,7 +22,8 @@ class Prefetch {
     uint64_t seed = 0;
     int64_t epoch = 0;
     bool as_stored = false;  ///< As in ReadRequest.
-    int threads = 1;         ///< 0: read in the calling thread.
+    int threads = 1;         ///< At first; 0: read in the calling thread.
+    int most = 1;            ///< Threads are added up to so many while the caller has to wait.
     int ahead = 4;           ///< Maximum number of waiting batches (or groups of small batches).
   };
   /// `reader` and everything that `examples_of` uses must outlive the prefetch.
@@ -31,6 +32,8 @@ class Prefetch {
   /// The next batch, valid until the next call; null after the last. Rethrows exceptions of
   /// reading.
   const Batch* Next();
+  /// That read now.
+  int threads() const;
 
  private:
   struct State;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/registry.h"
 #include "node/executor.h"
 #include "train/job/parts.h"
@@ -24,6 +25,8 @@ void RequireExamples(const Job& job, const Reader& data, int replicas) {
 }
 
 /// With fewer threads, a reading thread would only take a core from the computing ones.
+constexpr int kMostThreadsReading = 16;
+
 int EpochCursor::ThreadsReadingAhead(int threads) {
   constexpr int kThreadsThatSpareOne = 4;
   return threads >= kThreadsThatSpareOne ? 1 : 0;
@@ -34,6 +37,7 @@ EpochCursor::EpochCursor(const Job& job, const Reader& data, const TeamPlace& pl
       data_(data),
       place_(place),
       threads_(ThreadsReadingAhead(threads)),
+      most_threads_(threads_ > 0 ? std::min(threads / 2, kMostThreadsReading) : 0),
       step_examples_(StepExamplesOf(job, data.Size() / std::max(1, place.world))),
       rate_(job) {
   position.examples = data.Size();
@@ -90,6 +94,13 @@ void EpochCursor::PlanEpoch() {
 }
 
 const Batch& EpochCursor::Read(int64_t step) {
+  const double began = Now();
+  const Batch& batch = Take(step);
+  waited_ += Now() - began;
+  return batch;
+}
+
+const Batch& EpochCursor::Take(int64_t step) {
   if (place_.team == place_.world && place_.reads && !ahead_)
     ahead_.emplace(
         data_, [this](int64_t each) { return plan_->Part(each); },
@@ -97,8 +108,13 @@ const Batch& EpochCursor::Read(int64_t step) {
                            .seed = job_.seed(),
                            .epoch = position.epoch,
                            .as_stored = as_stored,
-                           .threads = threads_});
-  if (ahead_) return *ahead_->Next();
+                           .threads = threads_,
+                           .most = most_threads_});
+  if (ahead_) {
+    const Batch& batch = *ahead_->Next();
+    threads_ = ahead_->threads();  // in the next epoch too
+    return batch;
+  }
   Read(plan_->Part(step), batch_);
   return batch_;
 }

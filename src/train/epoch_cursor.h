@@ -4,12 +4,14 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "data/prefetch.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/job/job.h"
 #include "train/learning_rate.h"
+#include "train/metrics.h"
 #include "train/step_totals.h"
 
 namespace yoke {
@@ -31,7 +33,7 @@ void RequireExamples(const Job& job, const Reader& data, int replicas);
 
 class EpochCursor {
  public:
-  /// Number of a rank's threads that read ahead if this many compute.
+  /// Number of a rank's threads that read ahead at first if this many compute.
   static int ThreadsReadingAhead(int threads);
 
   /// `threads` read ahead. The arguments must outlive it. Throws UserError if there are more
@@ -87,21 +89,27 @@ class EpochCursor {
   /// Epochs done in the current plan, or after the last one.
   double EpochsDone() const;
   bool EpochIsOver() const { return done_ == steps(); }
+  /// What Read(step) has taken since the last call, of so many seconds.
+  DataWait TakeWait(double seconds) {
+    return {.part = std::exchange(waited_, 0) / seconds, .threads = threads_};
+  }
   /// Call after the last step of the plan.
   void FinishEpoch();
 
  private:
   void RequireWholeStep() const;
+  const Batch& Take(int64_t step);
 
   const Job& job_;
   const Reader& data_;
   TeamPlace place_;
-  int threads_;
+  int threads_, most_threads_;  // that read ahead: now, and at most
   int64_t step_examples_;
   LearningRate rate_;
   std::optional<EpochPlan> plan_;
   std::optional<Prefetch> ahead_;  // used if every step is this rank's
   Batch batch_;
+  double waited_ = 0;
   int64_t done_ = 0;
   int64_t consumed_before_ = 0;  // examples consumed when the plan began
   double highest_rate_ = 0;      // up to these epochs:

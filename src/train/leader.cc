@@ -157,6 +157,7 @@ class LeadingMember : public Leader {
     if (!cursor_.planned()) {
       cursor_.PlanEpoch();
       clock_.BeginEpoch(cursor_.EpochsDone());
+      cursor_.TakeWait(1);
     }
     const Order order = {.kind = Order::kTrain,
                          .first = cursor_.done(),
@@ -223,6 +224,7 @@ class LeadingMember : public Leader {
         .exchange = exchange_,
         .node = replica_->Work()};
     if (!request_.cluster) event.layers = replica_->TakeLayerReport();
+    if (!request_.cluster) event.data = cursor_.TakeWait(clock_.OfEpoch());
     cursor_.FinishEpoch();
     totals_ = Before();
     const std::string bad = replica_->BadParameter();

@@ -21,6 +21,12 @@ struct LayerReport {
   Metrics step_seconds;  ///< all, update (exchange included), other_layers; empty: not known.
 };
 
+/// How steps waited for their batches.
+struct DataWait {
+  double part = 0;  ///< Of their time: rank 0 waited, or read batches itself.
+  int threads = 0;  ///< That read ahead.
+};
+
 /// The metrics that apply to a data set. Classes: loss, accuracy, and auc when there are two; label
 /// sets: loss and p_at_1, 3, 5; targets: loss, rmse, mae and r2.
 std::vector<std::string> MetricNames(const DataInfo& data);

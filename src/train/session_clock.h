@@ -46,9 +46,11 @@ class SessionClock {
   }
   double SinceSaved() const { return Now() - saved_; }
   double Now() const { return world_.Now(); }
+  /// Seconds of steps since BeginEpoch.
+  double OfEpoch() const { return std::max(1e-9, Now() - epoch_began_ - paused_); }
   /// Epochs per second since BeginEpoch.
   double Speed(double epochs_done) const {
-    return (epochs_done - epochs_then_) / std::max(1e-9, Now() - epoch_began_ - paused_);
+    return (epochs_done - epochs_then_) / OfEpoch();
   }
 
  private:

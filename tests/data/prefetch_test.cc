@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <numeric>
+#include <thread>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -89,6 +90,34 @@ TEST_P(PrefetchThreads, MayBeLeftEarlyOrEmpty) {
   Prefetch empty(reader, std::cref(steps), {.steps = 0, .threads = GetParam()});
   EXPECT_EQ(empty.Next(), nullptr);
 }
+
+// As Counting, and takes its time.
+class Slow : public Counting {
+ public:
+  explicit Slow(double seconds) : seconds_(seconds) {}
+  void Read(const ReadRequest& request, Batch& batch) const override {
+    std::this_thread::sleep_for(WaitTime(seconds_));
+    Counting::Read(request, batch);
+  }
+
+ private:
+  double seconds_;
+};
+
+// Takes all steps, each for so long, and returns how many threads read in the end.
+int ThreadsAfter(const Reader& reader, double step_seconds) {
+  const Steps steps(6400, 320);
+  Prefetch prefetch(reader, std::cref(steps), {.steps = steps.Count(), .threads = 1, .most = 3});
+  for (int64_t step = 0; step < steps.Count(); ++step) {
+    EXPECT_EQ(prefetch.Next()->examples[0], step * 320);
+    std::this_thread::sleep_for(WaitTime(step_seconds));
+  }
+  return prefetch.threads();
+}
+
+TEST(Prefetch, AddsThreadsWhileItsCallerWaits) { EXPECT_EQ(ThreadsAfter(Slow(0.01), 0), 3); }
+
+TEST(Prefetch, AddsNoneIfBatchesAreReady) { EXPECT_EQ(ThreadsAfter(Counting(), 0.002), 1); }
 
 INSTANTIATE_TEST_SUITE_P(All, PrefetchThreads, ::testing::Values(0, 1, 3));
 

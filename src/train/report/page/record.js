@@ -27,6 +27,7 @@ function pointOf(line, executor, session) {
     for (const [name, value] of Object.entries(numbers(line[set])))
       values[set + ' ' + name] = value;
   return {
+    waiting: finite(object(line.data).waiting),
     epoch: finite(line.epoch),
     seconds: finite(line.training_seconds) ?? finite(line.seconds),
     step: finite(line.step),

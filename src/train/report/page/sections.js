@@ -436,6 +436,9 @@ function conditions() {
         html('pre', {}, run.toml)));
 }
 
+/** The part of the last epoch in which the steps waited for data. */
+const waiting = (run) => run.points.at(-1)?.waiting ?? 0;
+
 // The page.
 
 const title = several ? runs.length + ' runs' : runs[0].name;
@@ -447,6 +450,8 @@ for (const run of runs.filter((one) => one.reason === 'diverged'))
   note(`${run.name} diverged${run.message ? ': ' + run.message : ''}.`.replace(/\.\.$/, '.'));
 for (const run of runs.filter((one) => one.collapse))
   note(`${run.name}: the model has collapsed: ${run.collapse}.`);
+for (const run of runs.filter((one) => waiting(one) >= 0.1))
+  note(`${run.name} waited for data in ${Math.round(100 * waiting(run))} % of its last epoch.`);
 curves();
 exchange();
 evaluations();
