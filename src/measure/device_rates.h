@@ -14,7 +14,7 @@ struct DeviceRates {
 };
 
 struct RatesRequest {
-  double seconds = 1;                  ///< About the time that it takes.
+  double seconds = 0.8;                ///< About the time that it takes.
   int64_t bytes = int64_t{256} << 20;  ///< Of a copy inside; a quarter is copied in and out.
   int64_t largest = 8192;              ///< Rows of a matrix.
 };

@@ -10,7 +10,7 @@ namespace {
 
 /// Numbers between -0.5 and 0.5; zeros would take less power, and so less time. They repeat.
 Buffer RandomMatrix(int64_t count, DType type, Device& device) {
-  const int64_t drawn = std::min(count, int64_t{1} << 20), bytes = SizeOf(type);
+  const int64_t drawn = std::min(count, int64_t{1} << 16), bytes = SizeOf(type);
   const Buffer block(device.staging(), drawn * bytes);
   Random random{1};
   for (int64_t i = 0; i < drawn; ++i) {
