@@ -1,6 +1,8 @@
 // CudaGpu: what the driver says of a GPU, and what it reaches.
 #include <fmt/core.h>
 
+#include <cmath>
+
 #include "base/check.h"
 #include "cli/doctor.h"
 #include "train/number_format.h"
@@ -10,7 +12,7 @@ namespace {
 
 /// "3,350 GB/s"
 std::string Gigabytes(double bytes_per_second) {
-  return fmt::format("{} GB/s", Count(static_cast<int64_t>(bytes_per_second / 1e9 + 0.5)));
+  return fmt::format("{} GB/s", Count(std::llround(bytes_per_second / 1e9)));
 }
 
 std::string TextOf(const DeviceRates& rates) {
@@ -26,7 +28,7 @@ std::string TextOf(const DeviceRates& rates) {
 std::vector<CudaGpu> FindCudaGpus(const CudaDriver* driver, const RatesRequest& request) {
   std::vector<CudaGpu> found;
   for (const CudaDescription& says : DescribeCudaDevices(driver)) {
-    CudaGpu& gpu = found.emplace_back(says);
+    CudaGpu& gpu = found.emplace_back(CudaGpu{says});
     if (!says.why_not.empty()) continue;
     const int number = std::stoi(says.device.substr(says.device.find(':') + 1));
     try {

@@ -102,14 +102,14 @@ TEST(CudaLinear, AsksForTheRightProducts) {
 }
 
 /// A library that has no convolution for some passes.
-template <ConvolutionPass... passes>
+template <ConvolutionPass... Passes>
 class Without : public HostGrid {
  public:
   class Convolver : public HostConvolver {
    public:
     Convolver() = default;
     Convolver(const ConvolutionShape& shape, ConvolutionPass pass, const Target& target)
-        : HostConvolver(shape, pass, target), declines_(((pass == passes) || ...)) {}
+        : HostConvolver(shape, pass, target), declines_(((pass == Passes) || ...)) {}
     bool made() const { return !declines_ && HostConvolver::made(); }
 
    private:

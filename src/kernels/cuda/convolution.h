@@ -211,7 +211,9 @@ class ConvolutionOn : public GridKernel<Grid, ConvolutionCall> {
     WithType(s_.type, [&]<typename T>(T) {
       Mask<T>(call);
       if (call.input_gradient) InputBack<T>(call);
-      if (call.weight_gradient) (narrow_ ? WeightBack<T, T>(call) : WeightBack<T, float>(call));
+      if (call.weight_gradient)
+        WithType(narrow_ ? s_.type : DType::kF32,
+                 [&]<typename Result>(Result) { WeightBack<T, Result>(call); });
     });
   }
 
