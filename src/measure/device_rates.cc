@@ -2,7 +2,7 @@
 #include "measure/device_rates.h"
 
 #include "base/clock.h"
-#include "kernels/cuda/tf32.h"
+#include "kernels/tf32.h"
 #include "measure/square_product.h"
 #include "measure/step_timer.h"
 
@@ -30,7 +30,7 @@ double SecondsOf(const SquareProduct& product) {
 }
 
 double SpeedOfRoundedProducts(Device& device, const RatesRequest& request, bool rounds) {
-  const cuda::Tf32Scope scope(rounds);
+  const Tf32Scope scope(rounds);
   return SpeedOfProducts(device, DType::kF32, request);
 }
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-namespace yoke::cuda {
+namespace yoke {
 
 /// YOKE_TF32=1 in the environment, unless a Tf32Scope of this thread says otherwise: 10 bits of
 /// each factor's fraction count, at many times the rate.
@@ -21,4 +21,4 @@ class Tf32Scope {
   std::optional<bool> outer_;
 };
 
-}  // namespace yoke::cuda
+}  // namespace yoke

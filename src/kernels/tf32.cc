@@ -1,11 +1,11 @@
 // Tf32: by the environment or a scope.
-#include "kernels/cuda/tf32.h"
+#include "kernels/tf32.h"
 
 #include <cstdlib>
 #include <string_view>
 #include <utility>
 
-namespace yoke::cuda {
+namespace yoke {
 namespace {
 
 thread_local std::optional<bool> tf32_scope;
@@ -21,4 +21,4 @@ bool UsesTf32() {
 Tf32Scope::Tf32Scope(bool rounds) : outer_(std::exchange(tf32_scope, rounds)) {}
 Tf32Scope::~Tf32Scope() { tf32_scope = outer_; }
 
-}  // namespace yoke::cuda
+}  // namespace yoke
