@@ -101,15 +101,34 @@ TEST(CudaLinear, AsksForTheRightProducts) {
   ExpectLinear<NoSums>({.batch = 3000, .inputs = 2, .outputs = 3, .training = true});
 }
 
-void ExpectConvolution(const ConvolutionShape& shape, bool library) {
+/// A library that has no convolution for some passes.
+template <ConvolutionPass... Passes>
+class Without : public HostGrid {
+ public:
+  class Convolver : public HostConvolver {
+   public:
+    Convolver() = default;
+    Convolver(const ConvolutionShape& shape, ConvolutionPass pass, const Target& target)
+        : HostConvolver(shape, pass, target), declines_(((pass == Passes) || ...)) {}
+    bool made() const { return !declines_ && HostConvolver::made(); }
+
+   private:
+    bool declines_ = false;
+  };
+};
+
+template <typename Grid = HostGrid>
+void ExpectConvolution(const ConvolutionShape& shape, bool library, float tolerance = 1e-4F) {
   const DType type = shape.type;
   const int64_t weights = shape.Weight().Count();
   Elements x = Drawn(type, shape.Input().Count(), 1), w = Drawn(type, weights, 2),
            b = Drawn(type, shape.outputs, 3);
   Elements y[2], dy[2], dx[2], dw[2], db[2];
   const auto reference = MakeConvolution(shape, {.reference = true});
-  ConvolutionOn<HostGrid> ours(shape, {}, library);
-  EXPECT_EQ(ours.name(), library && shape.layout == Layout::kChannelsLast ? "cudnn" : "cuda");
+  ConvolutionOn<Grid> ours(shape, {}, library);
+  if (std::is_same_v<Grid, HostGrid>) {
+    EXPECT_EQ(ours.name(), library && shape.layout == Layout::kChannelsLast ? "cudnn" : "cuda");
+  }
   Kernel<ConvolutionCall>* const kernels[] = {&ours, reference.get()};
   for (int k = 0; k < 2; ++k) {
     if (k == 0) y[0] = Elements(type, shape.Output().Count());
@@ -135,9 +154,35 @@ void ExpectConvolution(const ConvolutionShape& shape, bool library) {
       {.input = x.data(), .weight = w.data(), .bias = b.data(), .output = y[1].data()});
   ExpectNear(y[0], y[1], "output", 1e-4F);
   ExpectNear(dx[0], dx[1], "gradient", 1e-4F);
-  ExpectNear(dw[0], dw[1], "weight's", 1e-4F);
+  ExpectNear(dw[0], dw[1], "weight's", tolerance);
   if (shape.bias) ExpectNear(db[0], db[1], "bias's", 1e-4F);
   EXPECT_EQ(dy[0].Values(), dy[1].Values());
+}
+
+TEST(CudaConvolution, WhatTheLibraryDeclinesIsOurs) {
+  using enum ConvolutionPass;
+  for (const DType type : kFloats)
+    for (const int64_t size : {1, 3}) {
+      const Window window = {.size = size, .stride = 1, .padding = size / 2};
+      const ConvolutionShape shape = {.batch = 2,
+                                      .channels = 4,
+                                      .height = 6,
+                                      .width = 5,
+                                      .outputs = 8,
+                                      .rows = window,
+                                      .columns = window,
+                                      .type = type,
+                                      .layout = Layout::kChannelsLast,
+                                      .bias = true,
+                                      .relu = true,
+                                      .training = true,
+                                      .input_gradient = true};
+      ExpectConvolution<Without<kForwardBias>>(shape, true);
+      ExpectConvolution<Without<kForward, kForwardBias>>(shape, true);
+      ExpectConvolution<Without<kInput>>(shape, true);
+      ExpectConvolution<Without<kWeight>>(shape, true, type == DType::kBf16 ? 1e-2F : 1e-4F);
+      ExpectConvolution<Without<kWeight, kNarrowWeight>>(shape, true);
+    }
 }
 
 TEST(CudaConvolution, OfEveryForm) {

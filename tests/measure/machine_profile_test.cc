@@ -10,7 +10,9 @@
 #include "kernels/support/threads.h"
 #include "measure/device_profile.h"
 #include "node/estimate.h"
+#include "tensor/cuda/cuda_device.h"
 #include "tensor/emulated.h"
+#include "tensor/support/mock_cuda.h"
 
 namespace yoke::machine_profile_test {
 
@@ -57,6 +59,16 @@ TEST_F(MachineProfiles, HaveACurveOfEachDevice) {
     EXPECT_EQ(curve.threads, 1) << name;
   }
   EXPECT_FALSE(profile.curve.utilizations.empty());
+}
+
+TEST_F(MachineProfiles, HaveACurveOfAGpu) {
+  const MockCuda mock;
+  const auto gpu = NewCudaDevice(0, mock.driver());
+  const MachineProfile profile = MeasureMachine(Request({gpu.get()}, 0.05));
+  const SpeedCurve& curve = profile.devices.at("cuda:0");
+  EXPECT_GT(curve.link_bytes_per_second, 0);
+  EXPECT_GT(curve.operations_per_second, 0);
+  EXPECT_TRUE(mock.broken().empty());
 }
 
 /// Programs beside the test can only make copies slower.

@@ -146,14 +146,14 @@ struct MaskPlaneBody {
 
 /// Weights between [outputs, channels, taps] and [outputs, taps, channels]: element i of `to`,
 /// whose inner axis is `inner`.
-template <typename T>
+template <typename From, typename To>
 struct TurnBody {
-  const T* from;
-  T* to;
+  const From* from;
+  To* to;
   int64_t outer, inner;
   YOKE_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t matrix = outer * inner, at = i % matrix;
-    to[i] = from[i - at + at % inner * outer + at / inner];
+    to[i] = Narrow<To>(Wide(from[i - at + at % inner * outer + at / inner]));
   }
 };
 
@@ -184,22 +184,25 @@ class ConvolutionOn : public GridKernel<Grid, ConvolutionCall> {
   }
 
   int64_t scratch_bytes() const override {
-    return Turned() + std::max(library_scratch_, mask_.scratch_bytes());
+    return turned_bytes_ + std::max(library_scratch_, mask_.scratch_bytes());
   }
-  std::string name() const override { return library_ ? "cudnn" : "cuda"; }
+  std::string name() const override {
+    return forward_.made() || with_bias_.made() ? "cudnn" : "cuda";
+  }
 
   void Forward(const ConvolutionCall& call) override {
     WithType(s_.type, [&]<typename T>(T) {
       const auto* bias = static_cast<const T*>(s_.bias ? call.bias : nullptr);
       auto* output = static_cast<T*>(call.output);
-      if (!library_)
+      const bool fused = bias && with_bias_.made();
+      if (!fused && !forward_.made())
         return this->grid_.Each(
             s_.Output().Count(),
             ConvolveBody<T>{size_, static_cast<const T*>(call.input),
                             static_cast<const T*>(call.weight), bias, output, s_.relu});
-      (fused_ ? with_bias_ : forward_)
+      (fused ? with_bias_ : forward_)
           .Run({const_cast<void*>(call.input), TurnWeight<T>(call), bias, output, Rest(call)});
-      if (!fused_ && (bias || s_.relu))
+      if (!fused && (bias || s_.relu))
         this->grid_.Each(s_.Output().Count(), AddBiasBody<T>{output, bias, s_.outputs, s_.relu});
     });
   }
@@ -207,33 +210,26 @@ class ConvolutionOn : public GridKernel<Grid, ConvolutionCall> {
   void Backward(const ConvolutionCall& call) override {
     WithType(s_.type, [&]<typename T>(T) {
       Mask<T>(call);
-      if (library_) return LibraryBack<T>(call);
-      const auto* gradient = static_cast<const T*>(call.output_gradient);
-      if (call.input_gradient)
-        this->grid_.Each(s_.Input().Count(),
-                         ConvolveInputBody<T>{size_, gradient, static_cast<const T*>(call.weight),
-                                              static_cast<T*>(call.input_gradient)});
+      if (call.input_gradient) InputBack<T>(call);
       if (call.weight_gradient)
-        this->grid_.Teams(s_.Weight().Count(), kTeam,
-                          ConvolveWeightBody<T>{size_, s_.batch, static_cast<const T*>(call.input),
-                                                gradient, call.weight_gradient});
+        WithType(narrow_ ? s_.type : DType::kF32,
+                 [&]<typename Result>(Result) { WeightBack<T, Result>(call); });
     });
   }
 
  private:
+  /// What the library declines is computed by our own bodies, pass by pass.
   void Plan() {
     forward_ = Make(ConvolutionPass::kForward);
-    library_ = forward_.made();
-    if (s_.bias) {
-      with_bias_ = Make(ConvolutionPass::kForwardBias);
-      fused_ = with_bias_.made();
+    if (s_.bias) with_bias_ = Make(ConvolutionPass::kForwardBias);
+    if (s_.training) weight_ = Make(ConvolutionPass::kWeight);
+    if (s_.training && !weight_.made() && s_.type != DType::kF32) {
+      weight_ = Make(ConvolutionPass::kNarrowWeight);
+      narrow_ = weight_.made();
     }
-    if (!s_.training) return;
-    weight_ = Make(ConvolutionPass::kWeight);
-    library_ = library_ && weight_.made();
-    if (!s_.input_gradient) return;
-    input_ = Make(ConvolutionPass::kInput);
-    library_ = library_ && input_.made();
+    if (s_.training && s_.input_gradient) input_ = Make(ConvolutionPass::kInput);
+    if (Turns() || narrow_)
+      turned_bytes_ = (s_.Weight().Count() * SizeOf(DType::kF32) + 255) / 256 * 256;
   }
   Convolver Make(ConvolutionPass pass) {
     Convolver made(s_, pass, Target{&this->grid_.device(), &this->grid_.stream()});
@@ -243,20 +239,17 @@ class ConvolutionOn : public GridKernel<Grid, ConvolutionCall> {
 
   int64_t Taps() const { return s_.rows.size * s_.columns.size; }
   int64_t GroupChannels() const { return s_.channels / s_.groups; }
-  /// Bytes of a weight, or its f32 gradient, in cuDNN's order. 0: its order is the same.
-  int64_t Turned() const {
-    if (!library_ || Taps() == 1 || GroupChannels() == 1) return 0;
-    return (s_.Weight().Count() * SizeOf(DType::kF32) + 255) / 256 * 256;
-  }
+  /// Whether cuDNN's order of a weight is another.
+  bool Turns() const { return Taps() > 1 && GroupChannels() > 1; }
   void* Rest(const ConvolutionCall& call) const {
-    return static_cast<char*>(call.scratch) + Turned();
+    return static_cast<char*>(call.scratch) + turned_bytes_;
   }
   template <typename T>
   void* TurnWeight(const ConvolutionCall& call) {
-    if (Turned() == 0) return const_cast<void*>(call.weight);
+    if (!Turns()) return const_cast<void*>(call.weight);
     this->grid_.Each(s_.Weight().Count(),
-                     TurnBody<T>{static_cast<const T*>(call.weight), static_cast<T*>(call.scratch),
-                                 Taps(), GroupChannels()});
+                     TurnBody<T, T>{static_cast<const T*>(call.weight),
+                                    static_cast<T*>(call.scratch), Taps(), GroupChannels()});
     return call.scratch;
   }
 
@@ -273,24 +266,38 @@ class ConvolutionOn : public GridKernel<Grid, ConvolutionCall> {
   }
 
   template <typename T>
-  void LibraryBack(const ConvolutionCall& call) {
-    if (call.input_gradient)
-      input_.Run(
+  void InputBack(const ConvolutionCall& call) {
+    if (input_.made())
+      return input_.Run(
           {call.input_gradient, TurnWeight<T>(call), nullptr, call.output_gradient, Rest(call)});
-    if (!call.weight_gradient) return;
-    auto* const turned = Turned() ? static_cast<float*>(call.scratch) : call.weight_gradient;
-    weight_.Run({const_cast<void*>(call.input), turned, nullptr, call.output_gradient, Rest(call)});
-    if (Turned())
+    this->grid_.Each(s_.Input().Count(),
+                     ConvolveInputBody<T>{size_, static_cast<const T*>(call.output_gradient),
+                                          static_cast<const T*>(call.weight),
+                                          static_cast<T*>(call.input_gradient)});
+  }
+
+  /// The library's result is of type `Result`.
+  template <typename T, typename Result>
+  void WeightBack(const ConvolutionCall& call) {
+    if (!weight_.made())
+      return this->grid_.Teams(
+          s_.Weight().Count(), kTeam,
+          ConvolveWeightBody<T>{size_, s_.batch, static_cast<const T*>(call.input),
+                                static_cast<const T*>(call.output_gradient), call.weight_gradient});
+    void* const result = Turns() || narrow_ ? call.scratch : call.weight_gradient;
+    weight_.Run({const_cast<void*>(call.input), result, nullptr, call.output_gradient, Rest(call)});
+    if (result == call.scratch)
       this->grid_.Each(s_.Weight().Count(),
-                       TurnBody<float>{turned, call.weight_gradient, GroupChannels(), Taps()});
+                       TurnBody<Result, float>{static_cast<const Result*>(result),
+                                               call.weight_gradient, GroupChannels(), Taps()});
   }
 
   ConvolutionShape s_;
   ConvolutionSize size_;
   MaskAndSum mask_;
   Convolver forward_, with_bias_, weight_, input_;
-  bool library_ = false, fused_ = false;
-  int64_t library_scratch_ = 0;
+  bool narrow_ = false;  // weight_ does not give f32
+  int64_t library_scratch_ = 0, turned_bytes_ = 0;
 };
 
 }  // namespace yoke::cuda

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "kernels/cuda/host_products.h"
-#include "kernels/cuda/tf32.h"
+#include "kernels/tf32.h"
 #include "tensor/cuda/cuda_library.h"
 #include "tensor/cuda/cuda_stream.h"
 
@@ -144,6 +144,42 @@ Descriptor TensorOf(Uid uid, const Shape& shape, cudnnDataType_t type, bool is_v
   return tensor;
 }
 
+/// How cuDNN names the parts of a pass.
+struct OperationNames {
+  cudnnBackendDescriptorType_t operation;
+  cudnnBackendAttributeName_t input, weight, output, convolution, alpha, beta;
+};
+
+OperationNames NamesOf(ConvolutionPass pass) {
+  switch (pass) {
+    case ConvolutionPass::kInput:
+      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA};
+    case ConvolutionPass::kWeight:
+    case ConvolutionPass::kNarrowWeight:
+      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
+    default:
+      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA};
+  }
+}
+
 /// Padding behind the end of an axis, so that as many windows fit.
 int64_t EndPaddingOf(const Window& window, int64_t length) {
   const int64_t needed =
@@ -225,33 +261,15 @@ class LibraryConvolver::Plan {
         .Set(CUDNN_ATTR_CONVOLUTION_DILATIONS, {s_.rows.dilation, s_.columns.dilation})
         .Set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, {s_.rows.stride, s_.columns.stride})
         .Finalize();
-    const Descriptor &input = tensors_[0], &weight = tensors_[1], &output = tensors_[2];
-    const Descriptor& convolution = parts_.back();
+    const OperationNames names = NamesOf(pass_);
     const float one = 1, zero = 0;
-    if (pass_ == ConvolutionPass::kInput)
-      operations_.emplace_back(CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR)
-          .Set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, input)
-          .Set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W, weight)
-          .Set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY, output)
-          .Set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, convolution)
-          .Set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA, CUDNN_TYPE_FLOAT, one)
-          .Set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA, CUDNN_TYPE_FLOAT, zero);
-    else if (pass_ == ConvolutionPass::kWeight)
-      operations_.emplace_back(CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR)
-          .Set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X, input)
-          .Set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, weight)
-          .Set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY, output)
-          .Set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, convolution)
-          .Set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA, CUDNN_TYPE_FLOAT, one)
-          .Set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA, CUDNN_TYPE_FLOAT, zero);
-    else
-      operations_.emplace_back(CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR)
-          .Set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, input)
-          .Set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, weight)
-          .Set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, output)
-          .Set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, convolution)
-          .Set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, CUDNN_TYPE_FLOAT, one)
-          .Set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, CUDNN_TYPE_FLOAT, zero);
+    operations_.emplace_back(names.operation)
+        .Set(names.input, tensors_[0])
+        .Set(names.weight, tensors_[1])
+        .Set(names.output, tensors_[2])
+        .Set(names.convolution, parts_.back())
+        .Set(names.alpha, CUDNN_TYPE_FLOAT, one)
+        .Set(names.beta, CUDNN_TYPE_FLOAT, zero);
   }
 
   void AddBias(cudnnDataType_t type) {

@@ -23,6 +23,7 @@ class GpuTeam {
   __device__ V Reduce(int64_t count, V zero, const Element& element, const Join& join) {
     static_assert(sizeof(V) <= kMostSum);
     V own = zero;
+#pragma unroll 4  // loads are under way together
     for (int64_t i = threadIdx.x; i < count; i += blockDim.x) own = join(own, element(i));
     return Joined(own, 1, join)[0];
   }
@@ -33,6 +34,7 @@ class GpuTeam {
     static_assert(sizeof(V) <= kMostSum);
     const int column = static_cast<int>(threadIdx.x) % kWarp;
     V own = zero;
+#pragma unroll 4
     for (int64_t r = threadIdx.x / kWarp; r < rows; r += blockDim.x / kWarp)
       own = join(own, element(r, column));
     const V* const joined = Joined(own, kWarp, join);

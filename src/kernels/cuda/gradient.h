@@ -32,15 +32,23 @@ struct MaskAndSumBody {
   }
 };
 
-/// The sum of each column over rows of chunks' sums.
+/// The sum of each column of a tile over rows of chunks' sums.
 struct SumChunksBody {
   const float* partial;
   float* sums;
   int64_t chunks, columns;
-  YOKE_HOST_DEVICE void operator()(int64_t c) const {
-    float sum = 0;
-    for (int64_t k = 0; k < chunks; ++k) sum += partial[k * columns + c];
-    sums[c] = sum;
+  template <typename Team>
+  YOKE_HOST_DEVICE void operator()(Team& team, int64_t tile) const {
+    team.Columns(
+        chunks, 0.0F,
+        [&](int64_t k, int column) {
+          const int64_t c = tile * kWarp + column;
+          return c < columns ? partial[k * columns + c] : 0.0F;
+        },
+        [](float a, float b) { return a + b; },
+        [&](int column, float sum) {
+          if (const int64_t c = tile * kWarp + column; c < columns) sums[c] = sum;
+        });
   }
 };
 
@@ -64,7 +72,8 @@ class MaskAndSum {
     grid.Teams(tiles_ * chunks_, kMostThreads,
                MaskAndSumBody<T>{relu_output, gradient, chunks_ > 1 && sums ? partial : sums, rows_,
                                  columns_, stride_, tiles_, each_});
-    if (chunks_ > 1 && sums) grid.Each(columns_, SumChunksBody{partial, sums, chunks_, columns_});
+    if (chunks_ > 1 && sums)
+      grid.Teams(tiles_, kMostThreads, SumChunksBody{partial, sums, chunks_, columns_});
   }
 
  private:

@@ -22,7 +22,7 @@ std::vector<T> TransposedOf(const T* from, int64_t count, int64_t rows, int64_t 
 void HostConvolver::Run(const ConvolverCall& call) const {
   Check(call.scratch != nullptr, "a convolution gets its scratch memory");
   Check(s_.layout == Layout::kChannelsLast, "cuDNN convolves with channels last");
-  const bool back = pass_ == ConvolutionPass::kInput || pass_ == ConvolutionPass::kWeight;
+  const bool back = pass_ != ConvolutionPass::kForward && pass_ != ConvolutionPass::kForwardBias;
   ConvolutionShape shape = s_;
   shape.bias = pass_ == ConvolutionPass::kForwardBias;
   shape.relu = shape.relu && shape.bias;
@@ -38,11 +38,12 @@ void HostConvolver::Run(const ConvolverCall& call) const {
   std::vector<float> f32_weight, weight_gradient(elements);
   std::vector<Bf16> bf16_weight;
   const void* weight = zeros.data();
-  if (pass_ != ConvolutionPass::kWeight && bf16)
+  const bool of_weight = back && pass_ != ConvolutionPass::kInput;
+  if (!of_weight && bf16)
     weight =
         (bf16_weight = TransposedOf(static_cast<const Bf16*>(call.weight), outputs, taps, channels))
             .data();
-  else if (pass_ != ConvolutionPass::kWeight)
+  else if (!of_weight)
     weight =
         (f32_weight = TransposedOf(static_cast<const float*>(call.weight), outputs, taps, channels))
             .data();
@@ -57,7 +58,11 @@ void HostConvolver::Run(const ConvolverCall& call) const {
                     .weight_gradient = weight_gradient.data()});
   if (of_input) return;
   const std::vector<float> turned = TransposedOf(weight_gradient.data(), outputs, channels, taps);
-  std::ranges::copy(turned, static_cast<float*>(call.weight));
+  if (bf16 && pass_ == ConvolutionPass::kNarrowWeight)
+    std::ranges::transform(turned, static_cast<Bf16*>(call.weight),
+                           [](float x) { return Bf16(x); });
+  else
+    std::ranges::copy(turned, static_cast<float*>(call.weight));
 }
 
 }  // namespace yoke::cuda

@@ -65,14 +65,15 @@ class HostConvolver {
  public:
   HostConvolver() = default;
   HostConvolver(const ConvolutionShape& shape, ConvolutionPass pass, const Target& /*target*/)
-      : s_(shape), pass_(pass) {}
-  static bool made() { return true; }
+      : s_(shape), pass_(pass), made_(true) {}
+  bool made() const { return made_; }
   static int64_t scratch_bytes() { return 64; }
   void Run(const ConvolverCall& call) const;
 
  private:
   ConvolutionShape s_;
   ConvolutionPass pass_ = ConvolutionPass::kForward;
+  bool made_ = false;
 };
 
 }  // namespace yoke::cuda

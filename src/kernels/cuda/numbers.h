@@ -41,6 +41,30 @@ void WithType(DType type, const Run& run) {
   type == DType::kBf16 ? run(Bf16{}) : run(float{});
 }
 
+/// N elements of a tensor that lie side by side, which a thread reads and writes at once: 16 bytes
+/// by an instruction.
+template <typename T, int N>
+struct alignas(N * sizeof(T) < 16 ? N * sizeof(T) : 16) Pack {
+  T at[N];
+  /// The pack at i of a tensor that is aligned as they are.
+  YOKE_HOST_DEVICE static Pack Of(const void* tensor, int64_t i) {
+    return static_cast<const Pack*>(tensor)[i];
+  }
+  YOKE_HOST_DEVICE void To(void* tensor, int64_t i) const { static_cast<Pack*>(tensor)[i] = *this; }
+};
+
+/// Elements by row (an example's pixel) and channel.
+struct RowIndex {
+  int64_t channels, pixels;
+  bool last;
+  YOKE_HOST_DEVICE int64_t operator()(int64_t row, int64_t c) const {
+    return last ? row * channels + c : (row / pixels * channels + c) * pixels + row % pixels;
+  }
+  YOKE_HOST_DEVICE int64_t Channel(int64_t i) const {
+    return last ? i % channels : i / pixels % channels;
+  }
+};
+
 /// The size and order of an image tensor, and where its elements are.
 struct Image {
   int32_t channels = 1, height = 1, width = 1;

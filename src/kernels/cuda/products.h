@@ -37,6 +37,7 @@ enum class ConvolutionPass : uint8_t {
   kForwardBias,  ///< With bias and, if the shape says so, ReLU.
   kInput,        ///< The gradient of the input.
   kWeight,       ///< Of the weight, in f32.
+  kNarrowWeight  ///< Of the weight, in the shape's type.
 };
 
 struct ConvolverCall {

@@ -1,7 +1,8 @@
 // Kernels of rows, losses, vectors and norms.
 #include "kernels/cuda/gpu_grid.cuh"
 //
-#include "kernels/cuda/norms.h"
+#include "kernels/cuda/batch_norm.h"
+#include "kernels/cuda/local_response_norm.h"
 #include "kernels/cuda/rows.h"
 #include "kernels/cuda/vectors.h"
 

@@ -26,7 +26,7 @@ class Elements {
                                           std::numeric_limits<float>::quiet_NaN())) {}
   Elements(DType type, const std::vector<float>& values) : type_(type) {
     if (type == DType::kBf16)
-      for (const float value : values) bf16_.push_back(Bf16(value));
+      for (const float value : values) bf16_.emplace_back(value);
     else
       f32_ = values;
   }
