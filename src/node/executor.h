@@ -110,6 +110,8 @@ struct ExecutorEntry {
   std::unique_ptr<Executor> (*make)(const Options& options, const ExecutorContext& context);
   /// Empty if it works with these devices, otherwise the reason, which follows its name.
   std::string (*supports)(const std::vector<Device*>& devices) = AnyDevices;
+  /// The same of a model; null: it trains all.
+  std::string (*trains)(const Graph& graph) = nullptr;
   bool in_place = false;  ///< What Executor::in_place says.
   /// The values may lie on the only device, if it has a memory of its own.
   bool values_on_device = false;
