@@ -112,7 +112,8 @@ struct ExecutorEntry {
   std::string (*supports)(const std::vector<Device*>& devices) = AnyDevices;
   /// The same of a model; null: it trains all.
   std::string (*trains)(const Graph& graph) = nullptr;
-  bool in_place = false;  ///< What Executor::in_place says.
+  bool divides_model = false;  ///< Its devices compute different layers.
+  bool in_place = false;       ///< What Executor::in_place says.
   /// The values may lie on the only device, if it has a memory of its own.
   bool values_on_device = false;
   /// Examples of a step, of which each device takes what it wants, if each replica has so many in

@@ -228,6 +228,7 @@ ExecutorEntry pipeline() {
           },
           .supports = OneBesideTheCpu,
           .trains = WithAHashedHead,
+          .divides_model = true,
           .estimate = EstimatePipeline};
 }
 
