@@ -70,7 +70,7 @@ gpu-bundle:  ## what travels to a machine with a GPU and no network: build/gpu-b
 	@tools/setup build test
 	@tools/gpu_bundle
 
-gpu-bench: build  ## our training on a GPU against PyTorch's; PART=mlp or lenet
+gpu-bench: build  ## training on a GPU, against PyTorch's and the CPU's; PART=mlp, lenet, resnet50, covtype, easgd, ...
 	@python3 bench/gpu.py $(PART)
 
 install: build  ## program, C library, pages and examples under PREFIX (default /usr/local)

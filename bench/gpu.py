@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Our training step on a GPU against PyTorch's best form, in examples a second: a table that grows from call to call.
+"""yoke on a GPU, part by part: networks against PyTorch's best form, a CPU and a GPU together, EASGD, the GPU's speed curve.
 
-usage: bench/gpu.py PART [--yoke PROGRAM] [--device cuda:0] [--table FILE] [--seconds N] [--again]
+usage: bench/gpu.py PART|all [--yoke PROGRAM] [--device cuda:0] [--table FILE] [--seconds N] [--again] [--dry-run]
 
-PART is mlp, lenet or all. A row that FILE (build/gpu-bench.json) has is not measured again, and what is not begun within N seconds
-(180) is left to the next call. PyTorch's half is a process of its own with a time limit; without PyTorch its columns stay empty.
+FILE (build/gpu-bench.json) grows from call to call: what it has is not measured again, and what is not done within N seconds (180) is
+left to the next call. PyTorch's half is a process of its own for each form, with a time limit. --dry-run: a try of seconds of each part
+with small sizes, which measures nothing; with --device cpu or emulated:0 on any machine.
 """
 import argparse
 import json
@@ -14,91 +15,66 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-# Model of the job, batches and steps of an epoch.
-PARTS = {"mlp": ({"name": "mlp", "widths": [512, 512]}, [1, 64, 512]), "lenet": ({"name": "lenet"}, [64, 512])}
-PRECISIONS = ["f32", "bf16"]
-EPOCHS, STEPS, LIMIT = 3, 2000, 60
+from gpu_parts import LIMIT, PARTS, Setting, TooLittleTime
+from lib.places import ROOT
+
+LEAST = 5  # seconds for which a unit is worth beginning
 
 
-def words_of(value):
-    return json.dumps(value)  # TOML has the same words and lists of numbers
-
-
-def ours(yoke, device, model, batch, precision):
-    """Examples a second of the last epoch, and why there are none."""
-    examples = max(batch * STEPS // (1 + batch // 64), 10 * batch)
-    with tempfile.TemporaryDirectory() as folder:
-        job = pathlib.Path(folder) / "job.toml"
-        job.write_text("\n".join([
-            "[data]", 'format = "synthetic-digits"', f"train_size = {examples}", "test_size = 10", "[model]",
-            *(f"{key} = {words_of(value)}" for key, value in model.items()), "[train]", f"batch = {batch}", f"epochs = {EPOCHS}",
-            "learning_rate = 0.001", "[node]", f'devices = "{device}"', f'precision = "{precision}"']))
-        command = [yoke, "train", job, "--json", "--run", pathlib.Path(folder) / "run"]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
-        except subprocess.TimeoutExpired:
-            return None, f"more than {LIMIT} s"
-    epochs = [event for event in map(json.loads, done.stdout.splitlines()) if event["event"] == "epoch"]
-    if done.returncode != 0 or not epochs:
-        return None, done.stderr.strip() or f"exit status {done.returncode}"
-    return epochs[-1]["examples_per_second"], ""
-
-
-def theirs(device, name, batch, precision):
-    """The same of PyTorch's best form, and which that is."""
-    command = [sys.executable, ROOT / "bench/gpu_torch.py", name, str(batch), precision, device]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
-    except subprocess.TimeoutExpired:
-        return None, f"more than {LIMIT} s"
-    if done.returncode != 0:
-        return None, (done.stderr.strip().splitlines() or ["failed"])[-1]
-    best = json.loads(done.stdout.splitlines()[-1])
-    return best["examples_per_second"], best["form"]
-
-
-def print_table(rows):
-    lines = [["model", "batch", "precision", "yoke", "PyTorch", "ratio", "PyTorch's form"]]
-    for key, row in rows.items():
-        rates = [row["yoke"], row["torch"]]
-        ratio = f"{rates[0] / rates[1]:.2f}" if all(rates) else ""
-        lines.append([*key.split(), *(f"{rate:,.0f}" if rate else "-" for rate in rates), ratio, row["why"] or row["form"]])
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+def print_table(columns, rows):
+    lines = [columns, *[list(map(str, row)) for row in rows]]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
     for line in lines:
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip())
 
 
+def measure(name, setting, table, again):
+    """Measures what the part lacks, as far as time goes; returns how many units are left."""
+    found, left = table["parts"].setdefault(name, {}), 0
+    for key, call in PARTS[name].units(setting):
+        if key in found and not again:
+            continue
+        if setting.left() < LEAST:
+            left += 1
+            continue
+        try:
+            found[key] = call()
+        except TooLittleTime:
+            left += 1
+            continue
+        table["file"].write_text(json.dumps(table["parts"], indent=1))
+    return left
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=[*PARTS, "all"])
     parser.add_argument("--yoke", type=pathlib.Path, default=ROOT / "build/bin/yoke")
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--table", type=pathlib.Path, default=ROOT / "build/gpu-bench.json")
-    parser.add_argument("--seconds", type=float, default=180)
-    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--seconds", type=float, default=2 * LIMIT)
+    parser.add_argument("--again", action="store_true", help="measure all anew")
+    parser.add_argument("--dry-run", action="store_true", help="try each unit for a moment")
     arguments = parser.parse_args()
-    doctor = subprocess.run([arguments.yoke.resolve(), "doctor", "--json"], capture_output=True, text=True, check=True).stdout
-    found = json.loads(doctor.splitlines()[0])
-    if arguments.device.startswith("cuda") and arguments.device not in [gpu["device"] for gpu in found["cuda"]]:
-        print(f"gpu-bench: there is no {arguments.device} here: {found['no_cuda'] or 'another number'}.")
-        return
-    rows = json.loads(arguments.table.read_text()) if arguments.table.exists() else {}
+    yoke = arguments.yoke.resolve()
+    doctor = json.loads(subprocess.run([yoke, "doctor", "--json"], capture_output=True, text=True, check=True).stdout.splitlines()[0])
+    usable = [gpu["device"] for gpu in doctor["cuda"] if not gpu["not_usable"]]
+    if arguments.device.startswith("cuda") and arguments.device not in usable:
+        print(f"gpu-bench: there is no {arguments.device} here: {doctor['no_cuda'] or 'see yoke doctor'}.")
+        return 0
     end = time.monotonic() + arguments.seconds
-    for name in PARTS if arguments.part == "all" else [arguments.part]:
-        model, batches = PARTS[name]
-        for batch in batches:
-            for precision in PRECISIONS:
-                key = f"{name} {batch} {precision}"
-                if (key in rows and not arguments.again) or time.monotonic() > end:
-                    continue
-                rate, why = ours(arguments.yoke.resolve(), arguments.device, model, batch, precision)
-                torch, form = theirs(arguments.device, name, batch, precision)
-                rows[key] = {"yoke": rate, "why": why, "torch": torch, "form": form}
-                arguments.table.parent.mkdir(parents=True, exist_ok=True)
-                arguments.table.write_text(json.dumps(rows, indent=1))
-    print_table(rows)
+    with tempfile.TemporaryDirectory(prefix="yoke-gpu-bench-") as temporary:
+        folder = pathlib.Path(temporary)
+        file = folder / "table.json" if arguments.dry_run else arguments.table
+        file.parent.mkdir(parents=True, exist_ok=True)
+        table = {"file": file, "parts": json.loads(file.read_text()) if file.exists() else {}}
+        setting = Setting(yoke, arguments.device, folder, lambda: end - time.monotonic(), arguments.dry_run, doctor)
+        for name in PARTS if arguments.part == "all" else [arguments.part]:
+            left = measure(name, setting, table, arguments.again)
+            print(f"{name}:" + (f" {left} more to measure: call it again" if left else ""))
+            print_table(*PARTS[name].table(setting, table["parts"][name]))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""PyTorch's half of bench/gpu.py: the rate of its best form, as a line of JSON.
+"""PyTorch's half of bench/gpu.py: the examples a second of one form of a training step, as a line of JSON.
 
-usage: bench/gpu_torch.py MODEL BATCH PRECISION DEVICE          PRECISION is f32 (TF32 products) or bf16
+usage: bench/gpu_torch.py MODEL BATCH PRECISION IMAGE CLASSES DEVICE FORM [SECONDS]
 
-Forms: eager, the whole step in one CUDA graph, and compiled with one.
+PRECISION is tf32 or bf16 (autocast), IMAGE like 3x224x224 or 54. FORM is eager, graph (the whole step in one CUDA graph) or compiled
+(torch.compile, in one graph where it can be captured).
 """
 import contextlib
 import json
@@ -14,16 +15,18 @@ from torch_step import make_model  # first: it explains what is missing
 
 import torch  # noqa: I001
 
-SECONDS = 3
-SHAPES = {"mlp": (1, 28, 28), "lenet": (1, 28, 28)}
+FORMS = ("eager", "graph", "compiled")
 
 
-def step_of(name, batch, precision, device, compiled):
+def step_of(name, batch, precision, image, classes, device, compiled):
     torch.manual_seed(1)
-    model = make_model(name, 10).to(device, memory_format=torch.channels_last).train()
+    model, x = make_model(name, classes).to(device), torch.rand((batch, *image), device=device)
+    if len(image) == 3:
+        model, x = model.to(memory_format=torch.channels_last), x.contiguous(memory_format=torch.channels_last)
+    y, loss_of = torch.randint(classes, (batch,), device=device), torch.nn.CrossEntropyLoss()
+    model(x)  # lazy layers get their sizes
+    model.train()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.001, momentum=0.9, fused=True)
-    x, y = torch.rand((batch, *SHAPES[name]), device=device), torch.randint(10, (batch,), device=device)
-    loss_of = torch.nn.CrossEntropyLoss()
 
     def loss():
         kind = torch.device(device).type
@@ -53,13 +56,15 @@ def captured(step):
     return graph.replay
 
 
-def rate(step, device):
+def rate(step, device, seconds):
+    """Steps a second."""
     wait = torch.cuda.synchronize if device.startswith("cuda") else lambda: None
-    for _ in range(20):
+    end = time.perf_counter() + seconds / 3  # warm-up
+    while time.perf_counter() < end:
         step()
-    wait()
+        wait()
     start, steps = time.perf_counter(), 0
-    while time.perf_counter() - start < SECONDS:
+    while time.perf_counter() - start < seconds:
         for _ in range(10):
             step()
         steps += 10
@@ -68,17 +73,20 @@ def rate(step, device):
 
 
 def main():
-    if len(sys.argv) != 5:
+    if len(sys.argv) not in (8, 9) or sys.argv[7] not in FORMS:
         sys.exit(__doc__)
-    name, batch, precision, device = sys.argv[1], int(sys.argv[2]), *sys.argv[3:]
+    name, batch, precision, image, classes, device, form = sys.argv[1:8]
+    seconds = float(sys.argv[8]) if len(sys.argv) > 8 else 3.0
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
-    forms = {"eager": lambda: step_of(name, batch, precision, device, False)}
-    if device.startswith("cuda"):
-        forms["CUDA graph"] = lambda: captured(step_of(name, batch, precision, device, False))
-        forms["compiled, CUDA graph"] = lambda: captured(step_of(name, batch, precision, device, True))
-    rates = {form: batch * rate(make(), device) for form, make in forms.items()}
-    best = max(rates, key=rates.get)
-    print(json.dumps({"examples_per_second": rates[best], "form": best, "forms": rates}))
+    torch.backends.cudnn.benchmark = True
+    step = step_of(name, int(batch), precision, tuple(map(int, image.split("x"))), int(classes), device, form == "compiled")
+    if form != "eager" and device.startswith("cuda"):
+        try:
+            step = captured(step)
+        except RuntimeError:
+            if form == "graph":
+                raise
+    print(json.dumps({"examples_per_second": int(batch) * rate(step, device, seconds), "pytorch": torch.__version__}))
 
 
 if __name__ == "__main__":

@@ -6,12 +6,11 @@
 
 #include <algorithm>
 #include <functional>
-#include <memory>
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "kernels/linear/linear.h"
 #include "kernels/threads.h"
+#include "measure/square_product.h"
 #include "tensor/device.h"
 
 namespace yoke {
@@ -47,32 +46,6 @@ inline Buffer RandomValues(int64_t count, double scale, uint64_t seed, DType typ
   }
   return values;
 }
-
-/// A product of square matrices.
-class SquareProduct {
- public:
-  SquareProduct(int64_t size, DType type)
-      : size_(size),
-        kernel_(MakeLinear(
-            {.batch = size, .inputs = size, .outputs = size, .type = type, .bias = false})),
-        input_(RandomValues(size * size, 1, 1, type)),
-        weight_(RandomValues(size * size, 1, 2, type)),
-        output_(Cpu(), size * size * SizeOf(type)),
-        scratch_(Cpu(), kernel_->scratch_bytes() + 64) {}
-
-  void Run() const {
-    kernel_->Forward({.input = input_.data(),
-                      .weight = weight_.data(),
-                      .output = output_.data(),
-                      .scratch = scratch_.data()});
-  }
-  double Operations() const { return 2.0 * double(size_) * double(size_) * double(size_); }
-
- private:
-  int64_t size_;
-  std::unique_ptr<LinearKernel> kernel_;
-  Buffer input_, weight_, output_, scratch_;
-};
 
 /// Operations a second of a 2048^3 multiplication in f32 or bf16: the best of five tries. 0 for
 /// bf16 where the processor has no instructions for it: the loops would take minutes.

@@ -33,7 +33,8 @@ def gpus(program):
     if done.returncode != 0:
         return [], (done.stderr or done.stdout).strip()
     found = json.loads(done.stdout.splitlines()[0])
-    return found.get("cuda", []), found.get("no_cuda", "this version of yoke does not know GPUs")
+    usable = [gpu for gpu in found["cuda"] if not gpu["not_usable"]]
+    return usable, found["no_cuda"] or "; ".join(f"{gpu['device']}: {gpu['not_usable']}" for gpu in found["cuda"])
 
 
 def build_tests(build):

@@ -119,8 +119,9 @@ std::vector<ListedItem> KernelItems() {
   for (const RuleEntry& rule : rules())
     all.push_back({rule.name, {.backward = false, .bf16 = false, .others = "update rule"}});
   for (const DeviceEntry& kind : device_kinds()) {
-    if (kind.count && kind.count() == 0) continue;
-    const auto device = kind.make(0, {});
+    const std::vector<int> numbers = kind.numbers();
+    if (numbers.empty()) continue;
+    const auto device = kind.make(numbers.front(), {});
     for (size_t i = 0; i < all.size(); ++i)
       all[i].kernels.emplace_back(
           kind.name, i < entries.size() ? entries[i]->KernelsOn(*device)

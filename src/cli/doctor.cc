@@ -98,29 +98,17 @@ Finding MemoryFinding(const Hardware& h) {
           BinaryBytes(room))};
 }
 
-/// "cuda:0 NVIDIA H100: 80 GiB, 79 GiB free, 132 multiprocessors at 1.98 GHz, 3,350 GB/s"
-std::string TextOf(const CudaDescription& gpu) {
-  const CudaProperties& says = gpu.properties;
-  std::string text = fmt::format("{} {}: {}, {} free", gpu.device, says.name,
-                                 BinaryBytes(double(gpu.total)), BinaryBytes(double(gpu.free)));
-  if (says.multiprocessors > 0) text += ", " + Plural(says.multiprocessors, "multiprocessor");
-  if (says.clock_hertz > 0) text += fmt::format(" at {:.3g} GHz", says.clock_hertz / 1e9);
-  if (says.bytes_per_second > 0)
-    text += fmt::format(", memory at {} GB/s", Count(int64_t(says.bytes_per_second / 1e9)));
-  if (!gpu.why_not.empty()) text += "; not usable: " + gpu.why_not;
-  return text;
-}
-
 Finding GpuFinding(const Hardware& h) {
   if (!h.cuda.empty()) {
     std::vector<std::string> texts;
-    for (const CudaDescription& gpu : h.cuda) texts.push_back(TextOf(gpu));
-    const auto usable = std::ranges::find(h.cuda, "", &CudaDescription::why_not);
+    for (const CudaGpu& gpu : h.cuda) texts.push_back(gpu.Text());
+    const auto usable =
+        std::ranges::find(h.cuda, "", [](const CudaGpu& gpu) { return gpu.says.why_not; });
     return {"GPUs", fmt::format("{}", fmt::join(texts, "; ")),
             usable == h.cuda.end()
                 ? "Training takes the CPU."
                 : fmt::format("`--devices {}` trains there; `make gpu-check` tests it.",
-                              usable->device)};
+                              usable->says.device)};
   }
   if (h.gpus.empty())
     return {"GPUs", fmt::format("none found; {}", h.no_cuda), "Not needed: yoke trains on CPUs."};
@@ -169,19 +157,9 @@ std::vector<Finding> Findings(const Hardware& h) {
   return all;
 }
 
-Table ToTable(const CudaDescription& gpu) {
-  return {{"device", gpu.device},
-          {"name", std::string(gpu.properties.name)},
-          {"memory", gpu.total},
-          {"free", gpu.free},
-          {"multiprocessors", gpu.properties.multiprocessors},
-          {"clock_hertz", gpu.properties.clock_hertz},
-          {"bytes_per_second", gpu.properties.bytes_per_second}};
-}
-
 Table ToTable(const Hardware& h) {
   List cuda;
-  for (const CudaDescription& gpu : h.cuda) cuda.push_back(ToTable(gpu));
+  for (const CudaGpu& gpu : h.cuda) cuda.push_back(gpu.Row());
   List places, caches;
   for (const Place& place : h.threads.places) places.push_back(place.id);
   for (const CacheInfo& c : h.caches)

@@ -8,9 +8,21 @@
 
 #include "base/topology.h"
 #include "cli/output.h"
+#include "measure/device_rates.h"
 #include "tensor/cuda/cuda_device.h"
 
 namespace yoke {
+
+/// A GPU that the CUDA driver names. Those that this program can use are measured.
+struct CudaGpu {
+  CudaDescription says;
+  DeviceRates rates = {};
+
+  std::string Text() const;
+  Table Row() const;
+};
+/// Takes a second or two for each. What fails meanwhile is not usable. `driver` may be null.
+std::vector<CudaGpu> FindCudaGpus(const CudaDriver* driver, const RatesRequest& request = {});
 
 struct Hardware {
   int usable = 0;    ///< Cores this process may use, by affinity and cgroup.
@@ -24,12 +36,12 @@ struct Hardware {
   int64_t memory_available = 0;        ///< bytes free or reclaimable,
   int64_t memory_limit = 0;            ///< bytes allowed by the cgroup; 0: no limit.
   std::vector<std::string> gpus;       ///< Names reported by the driver's files.
-  std::vector<CudaDescription> cuda;   ///< Those on which this program can train,
+  std::vector<CudaGpu> cuda;           ///< Those that the CUDA driver names,
   std::string no_cuda;                 ///< or why there is none.
   std::vector<std::string> launchers;  ///< Paths of programs that start MPI jobs.
 };
 
-/// Never fails: values that cannot be determined stay 0 or empty.
+/// Measures GPUs. Never fails: values that cannot be determined stay 0 or empty.
 Hardware FindHardware();
 
 struct NetworkRequest {

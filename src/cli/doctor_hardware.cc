@@ -84,7 +84,7 @@ Hardware FindHardware() {
   found.memory_available = MemInfo("MemAvailable");
   found.memory_limit = UsableMemory() < found.memory ? UsableMemory() : 0;
   found.gpus = FindGpus();
-  found.cuda = DescribeCudaDevices(LinkedCudaDriver());
+  found.cuda = FindCudaGpus(LinkedCudaDriver());
   found.no_cuda = WhyNoCudaDevice(LinkedCudaDriver());
   found.launchers = FindLaunchers();
   return found;

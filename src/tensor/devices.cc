@@ -55,9 +55,11 @@ const DeviceEntry* KindOf(const std::string& name) {
 /// The devices that "all" stands for.
 std::vector<std::string> OfThisMachine() {
   std::vector<std::string> names;
-  for (const DeviceEntry& kind : device_kinds())
-    for (int number = 0; kind.chosen_by_all && number < kind.count(); ++number)
+  for (const DeviceEntry& kind : device_kinds()) {
+    if (!kind.chosen_by_all) continue;
+    for (const int number : kind.numbers())
       names.push_back(kind.numbered ? fmt::format("{}:{}", kind.name, number) : kind.name);
+  }
   return names;
 }
 

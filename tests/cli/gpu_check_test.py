@@ -7,7 +7,7 @@ import unittest
 from program import ProgramTest
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "tools/gpu_check.py"
-GPU = '[{"device": "cuda:0", "name": "Fake", "memory": 80000000000}]'
+GPU = '[{"device": "cuda:0", "name": "Fake", "memory": 80000000000, "not_usable": ""}]'
 GOOD = "[==========] 6 tests from 1 test suite ran.\\n[  PASSED  ] 6 tests.\\n"
 BAD = "[  FAILED  ] GpuTest.X (3 ms)\\n[  PASSED  ] 5 tests.\\n[  FAILED  ] 1 test, listed below:\\n[  FAILED  ] GpuTest.X\\n"
 

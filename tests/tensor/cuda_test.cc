@@ -296,10 +296,10 @@ TEST_F(CudaCaptureTest, FreedMemoryIsFoundWhenItIsLaunched) {
 
 TEST(CudaDrivers, SayWhatIsNotThere) {
   EXPECT_EQ(WhyNoCudaDevice(nullptr), "not built with CUDA");
-  EXPECT_EQ(CudaDeviceCount(nullptr), 0);
+  EXPECT_THAT(UsableCudaDevices(nullptr), IsEmpty());
   {
     const MockCuda none({.no_driver = 35});
-    EXPECT_EQ(CudaDeviceCount(&none.driver()), 0);
+    EXPECT_THAT(UsableCudaDevices(&none.driver()), IsEmpty());
     EXPECT_EQ(SentenceOf([&] { NewCudaDevice(0, none.driver()); }),
               "there is no device cuda:0: built with CUDA, no driver here (CUDA driver version is "
               "insufficient for CUDA runtime version)");
@@ -316,14 +316,19 @@ TEST(CudaDrivers, SayWhatIsNotThere) {
 TEST(CudaDrivers, LeaveOutWhatTheyCannotUse) {
   {
     const MockCuda old({.capability = 61});
-    EXPECT_EQ(CudaDeviceCount(&old.driver()), 0);
+    EXPECT_THAT(UsableCudaDevices(&old.driver()), IsEmpty());
     EXPECT_EQ(SentenceOf([&] { NewCudaDevice(0, old.driver()); }),
               "there is no device cuda:0: it is a Mock GPU of compute capability 6.1, and this "
               "yoke is built for 8.0");
     EXPECT_EQ(DescribeCudaDevices(&old.driver()).size(), 1U);
   }
+  {
+    const MockCuda mixed({.devices = 3, .capability = 90, .old = 1});
+    EXPECT_THAT(UsableCudaDevices(&mixed.driver()), ElementsAre(0, 2));
+    EXPECT_EQ(NewCudaDevice(2, mixed.driver())->name(), "cuda:2");
+  }
   const MockCuda bare({.missing = "libcublasLt.so.13"});
-  EXPECT_EQ(CudaDeviceCount(&bare.driver()), 0);
+  EXPECT_THAT(UsableCudaDevices(&bare.driver()), IsEmpty());
   EXPECT_EQ(SentenceOf([&] { NewCudaDevice(0, bare.driver()); }),
             "there is no device cuda:0: it needs libcublasLt.so.13, which is not installed here");
 }
@@ -349,7 +354,7 @@ TEST(CudaDrivers, TheLinkedOneIsAsked) {
     EXPECT_EQ(refusal, "");
   else
     EXPECT_EQ(refusal, "there is no device cuda:0: " + why);
-  EXPECT_EQ(Devices({"all"}, "").all().size(), 1U + CudaDeviceCount(LinkedCudaDriver()));
+  EXPECT_EQ(Devices({"all"}, "").all().size(), 1U + UsableCudaDevices(LinkedCudaDriver()).size());
 }
 
 }  // namespace yoke::cuda_test

@@ -219,8 +219,8 @@ std::shared_ptr<Device> MockGpu(int number, const DeviceSettings& /*settings*/) 
 /// The kinds that this machine has, and a mock.
 std::vector<DeviceEntry> Present() {
   std::vector<DeviceEntry> present = device_kinds();
-  present.push_back({.name = "mock_cuda", .count = [] { return 1; }, .make = MockGpu});
-  std::erase_if(present, [](const DeviceEntry& kind) { return kind.count() == 0; });
+  present.push_back({.name = "mock_cuda", .numbers = [] { return std::vector{0}; }, .make = MockGpu});
+  std::erase_if(present, [](const DeviceEntry& kind) { return kind.numbers().empty(); });
   return present;
 }
 

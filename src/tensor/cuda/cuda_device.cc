@@ -152,10 +152,11 @@ std::string HasSoMany(int count) {
 
 }  // namespace
 
-int CudaDeviceCount(const CudaDriver* driver) {
-  int count = 0;
-  while (WhyNotCudaDevice(count, driver).empty()) ++count;
-  return count;
+std::vector<int> UsableCudaDevices(const CudaDriver* driver) {
+  std::vector<int> usable;
+  for (int number = 0; number < Found(driver); ++number)
+    if (WhyNotCudaDevice(number, driver).empty()) usable.push_back(number);
+  return usable;
 }
 
 std::string WhyNoCudaDevice(const CudaDriver* driver) {

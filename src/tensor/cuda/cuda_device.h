@@ -16,8 +16,8 @@ namespace yoke {
 /// GPU.
 std::unique_ptr<Device> NewCudaDevice(int number, const CudaDriver& driver);
 
-/// How many GPUs there are before the first that this program cannot use. `driver` may be null.
-int CudaDeviceCount(const CudaDriver* driver);
+/// The numbers of the GPUs that this program can use. `driver` may be null.
+std::vector<int> UsableCudaDevices(const CudaDriver* driver);
 /// Why there is none: "built with CUDA, no driver here (...)"; "": there are some.
 std::string WhyNoCudaDevice(const CudaDriver* driver);
 /// Why this one cannot be used: there is none, it is too old, a library is missing; "": it can.

@@ -9,7 +9,7 @@ DeviceEntry cuda() {
   return {.name = "cuda",
           .summary = "An NVIDIA GPU",
           .numbered = true,
-          .count = [] { return CudaDeviceCount(LinkedCudaDriver()); },
+          .numbers = [] { return UsableCudaDevices(LinkedCudaDriver()); },
           .make =
               [](int number, const DeviceSettings& /*settings*/) {
                 const CudaDriver* const driver = LinkedCudaDriver();

@@ -323,8 +323,10 @@ int MockProperties(int device, CudaProperties* found) {
   return Mock().Do("properties", [device, found] {
     *fmt::format_to_n(found->bus, sizeof found->bus - 1, "0000:{:02x}:00.0", device).out = 0;
     std::strcpy(found->name, "Mock GPU");
-    found->major = Mock().settings_.capability / 10;
-    found->minor = Mock().settings_.capability % 10;
+    const MockCuda::Settings& settings = Mock().settings_;
+    const int capability = device == settings.old ? 61 : settings.capability;
+    found->major = capability / 10;
+    found->minor = capability % 10;
     found->multiprocessors = 2;
     found->clock_hertz = 1e9;
     return kCudaSuccess;

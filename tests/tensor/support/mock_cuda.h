@@ -22,6 +22,7 @@ class MockCuda {
     int64_t memory = int64_t{1} << 32;  ///< Of each GPU.
     int no_driver = 0;                  ///< The status of every call, if not 0.
     int capability = 90;                ///< Of each GPU: 90 for 9.0.
+    int old = -1;                       ///< The number of one whose capability is 6.1.
     const char* missing = nullptr;      ///< CudaDriver::missing.
   };
   MockCuda() : MockCuda(Settings()) {}
