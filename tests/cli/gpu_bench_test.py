@@ -51,7 +51,7 @@ class GpuBenchTest(ProgramTest):
         self.assertTrue(all(row[0] == "6,400" for row in rows.values()), rows)  # and PyTorch's rate where it is installed
 
     def test_a_try_on_an_emulated_device(self):
-        for part, columns in (("mlp", "batch"), ("resnet50-32", "batch"), ("easgd", "strategy"), ("curve", "batch"), ("covtype", "rate")):
+        for part, columns in (("mlp", "batch"), ("resnet50-32", "batch"), ("easgd", "strategy"), ("hashed", "body"), ("curve", "batch"), ("covtype", "rate")):
             if part in ("covtype", "curve") and "YOKE_DATA" not in os.environ:
                 continue
             with self.subTest(part):
