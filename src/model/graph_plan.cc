@@ -211,10 +211,10 @@ class StagedPlan : public GraphPlan, public WorkingMemory {
     sum_->Forward(add_);
   }
 
-  /// Where Forward does not look for it: on a device, and below a cut.
+  /// On a device, where Forward does not look for it.
   bool WentWrong() const {
-    if (body()) return !IsFinite(list_[stages_.scores]);
-    return !on_host() && !scored_only_ && !std::isfinite(Loss());
+    if (on_host()) return false;
+    return body() ? !IsFinite(list_[stages_.scores]) : !scored_only_ && !std::isfinite(Loss());
   }
 
   bool Skipped(size_t i) const { return scored_only_ && !list_[i].converts && list_[i].node->loss; }

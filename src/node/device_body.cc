@@ -74,9 +74,11 @@ DeviceBody::DeviceBody(const ExecutorContext& context, Device& device, const Gra
       statistics_(StagingOf(device)),
       bf16_(target()) {
   for (size_t s = 0; s < layout_.slices().size(); ++s) row_values_.emplace_back(StagingOf(device));
-  const int64_t usual = std::max<int64_t>(1, context.batch / parts);
-  for (int p = 0; p < parts; ++p)
-    parts_.push_back(std::make_unique<Part>(context, usual, device, *sending_, layout_));
+  for (int64_t p = 0; p < parts; ++p) {
+    const int64_t usual = context.batch * (p + 1) / parts - context.batch * p / parts;
+    parts_.push_back(
+        std::make_unique<Part>(context, std::max<int64_t>(1, usual), device, *sending_, layout_));
+  }
 }
 
 DeviceBody::~DeviceBody() {

@@ -42,12 +42,12 @@ double NoiseOf(const SearchRequest& request) {
 bool IsLeft(const Candidate& one) { return one.dropped.empty(); }
 
 void DropThoseOfOtherModels(const SearchRequest& request, std::vector<Candidate>& candidates) {
-  const Graph graph = BuildModel(request.job.model(), TaskOf(request.data.train->Info()));
+  const ModelTask task = TaskOf(request.data.train->Info());
   for (Candidate& one : candidates) {
     const ExecutorEntry& executor = FindEntry(executors(), "executor", one.executor);
-    const std::string reason = executor.trains ? executor.trains(graph) : "";
-    if (IsLeft(one) && !reason.empty())
-      one.dropped = fmt::format("executor {} {}", executor.name, reason);
+    if (!IsLeft(one) || !executor.trains) continue;
+    const std::string reason = executor.trains(BuildModel(JobOf(request.job, one).model(), task));
+    if (!reason.empty()) one.dropped = fmt::format("executor {} {}", executor.name, reason);
   }
 }
 
