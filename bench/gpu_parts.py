@@ -263,6 +263,49 @@ class Curve:
         return ["batch", "examples/s", ""], rows
 
 
+class Hashed:
+    """670,091 labels: the body on the GPU with a hashed head on the CPU, beside the CPU alone, hashed, and the GPU alone, dense."""
+    BODIES = {"128": [128], "1024 1024 128": [1024, 1024, 128]}  # widths
+    FORMS = {"both, 1 micro-batch": ("lsh_linear", "pipeline", {"micro_batches": 1}), "both, 2": ("lsh_linear", "pipeline", {"micro_batches": 2}),
+             "both, 4": ("lsh_linear", "pipeline", {"micro_batches": 4}), "CPU": ("lsh_linear", "single", {}), "GPU, dense": ("linear", "single", {})}
+
+    def units(self, setting):
+        for body, form in itertools.product(self.BODIES, self.FORMS):
+            yield f"{body}: {form}", functools.partial(self.ours, body, form, setting)
+
+    def ours(self, body, form, setting):
+        labels, (output, executor, keys) = 2000 if setting.quick else 670091, self.FORMS[form]
+        first, *others = self.BODIES[body]
+        layers = [{"type": "sparse_linear", "outputs": first}, {"type": "relu"}]
+        for width in others:
+            layers += [{"type": "linear", "outputs": width}, {"type": "relu"}]
+        layers += [{"type": output, "outputs": labels}, {"type": "softmax_cross_entropy"}]
+        devices = ["cpu", setting.device] if executor == "pipeline" else [setting.device if output == "linear" else "cpu"]
+        job = write_job(setting.folder / "job.toml", {
+            "data": {"format": "synthetic-xmc", "features": 3000 if setting.quick else 135909, "labels": labels,
+                     "train_size": 512 if setting.quick else 20000, "test_size": 100 if setting.quick else 2000},
+            "model": {"layer": layers}, "node": {"devices": devices, "executor": executor, **keys},
+            "train": {"batch": 256, "epochs": 2 if setting.quick else 6, "rule": "adam", "learning_rate": 0.02 if output == "lsh_linear" else 0.01,
+                      "schedule": {"name": "polynomial"}}})
+        events, why = trained(job, {}, setting)
+        if not events["epoch"]:
+            return {"why": why or "no epoch in its time"}
+        curve = [(epoch.get("training_seconds", 0), epoch.get("test", {}).get("p_at_1", 0)) for epoch in events["epoch"]]
+        busy = events["end"][-1].get("node", {}).get("busy", {}) if events["end"] else {}
+        return {"rate": events["epoch"][-1]["examples_per_second"], "curve": curve, "busy": busy, "why": why}
+
+    def table(self, setting, found):
+        def row(key):
+            one = found.get(key, {})
+            curve = one.get("curve", [])
+            best = max((p for _, p in curve), default=None)
+            reached = next((f"{seconds:.2f}" for seconds, p in curve if p >= 0.9), "-")
+            busy = " ".join(f"{100 * part:.0f}" for part in one.get("busy", {}).values())
+            return [*key.split(": "), count(one.get("rate")), f"{best:.4f}" if best is not None else "-", reached, busy, one.get("why", "")]
+
+        return ["body", "on", "examples/s", "P@1", "seconds to 0.9", "busy, %", ""], [row(f"{b}: {f}") for b in self.BODIES for f in self.FORMS]
+
+
 PARTS = {
     "mlp": Network("mlp", (1, 28, 28), 10, [1, 64, 512], {"widths": [512, 512]}),
     "lenet": Network("lenet", (1, 28, 28), 10, [64, 512]),
@@ -272,5 +315,6 @@ PARTS = {
     "vgg11": Network("vgg11", (3, 224, 224), 1000, [128]),
     **{name: DataSet(name) for name in SETS},
     "easgd": Easgd(),
+    "hashed": Hashed(),
     "curve": Curve(),
 }

@@ -17,6 +17,7 @@
 #include "cli/signals.h"
 #include "node/executor.h"
 #include "train/job/devices.h"
+#include "train/job/parts.h"
 #include "train/number_format.h"
 #include "train/trainer.h"
 
@@ -226,14 +227,21 @@ class BenchCommand : public Command {
     return LoadJob(job_, overrides);
   }
 
-  /// Takes out the choices whose executor does not support their devices.
+  static std::string WhyNotItsModel(const ExecutorEntry& entry, const Job& job) {
+    if (!entry.trains) return "";
+    const DataSets data = OpenData(job.data(), job.seed());
+    return entry.trains(BuildModel(job.model(), TaskOf(data.train->Info())));
+  }
+
+  /// Takes out the choices whose executor does not support their devices or model.
   std::vector<LeftOut> LeaveOut(std::vector<Choice>& choices) const {
     std::vector<LeftOut> left_out;
     std::erase_if(choices, [&](const Choice& choice) {
       const Job job = Load(choice);
       if (job.node.String("executor") == "auto") return false;
       const ExecutorEntry& entry = FindEntry(executors(), "executor", job.node.String("executor"));
-      const std::string reason = entry.supports(DevicesOf(job).all());
+      std::string reason = entry.supports(DevicesOf(job).all());
+      if (reason.empty()) reason = WhyNotItsModel(entry, job);
       if (!reason.empty()) left_out.push_back({choice.name, entry.name + " " + reason});
       return !reason.empty();
     });

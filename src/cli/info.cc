@@ -20,6 +20,7 @@
 #include "model/convolution_keys.h"
 #include "model/onnx/onnx.h"
 #include "model/working_memory.h"
+#include "node/executor.h"
 #include "plan/convolutions.h"
 #include "tensor/cuda/cuda_device.h"
 #include "tensor/devices.h"
@@ -107,12 +108,28 @@ struct DeviceNeed {
   int64_t free = -1;  ///< Of a GPU here; -1: not known.
 };
 
-std::vector<DeviceNeed> NeedsOf(const Job& job, const MemoryNeed& need) {
+/// Where the device has only the layers below a hashed one: its values, two gradients, and plans
+/// for a batch and for an epoch's last.
+int64_t BytesOfBody(const Job& job, const Graph& graph) {
+  const ParamLayout layout = graph.layout().First(graph.Cut(CutAt::kHashed)->first_slice);
+  const auto plan = graph.Compile({.batch = BatchOf(job),
+                                   .training = true,
+                                   .arithmetic = ArithmeticOf(job),
+                                   .part = GraphPart::kBody,
+                                   .cut = CutAt::kHashed,
+                                   .layout = &layout});
+  return (layout.size() + 2 * layout.dense_size()) * SizeOf(DType::kF32) + 2 * plan->MemoryBytes() +
+         dynamic_cast<const WorkingMemory&>(*plan).RowGradientBytes();
+}
+
+std::vector<DeviceNeed> NeedsOf(const Job& job, const Graph& graph, const MemoryNeed& need) {
+  const ExecutorEntry& executor = FindEntry(executors(), "executor", job.node.String("executor"));
+  const bool body = executor.divides_model && graph.Cut(CutAt::kHashed);
+  const int64_t bytes = body ? BytesOfBody(job, graph) : need.Total() - need.program - need.tables;
   std::vector<DeviceNeed> needs;
   for (const std::string& name :
        DeviceNames(job.node.Strings("devices"), job.node.Where("devices")))
-    if (name != Cpu().name())
-      needs.push_back({.device = name, .bytes = need.Total() - need.program - need.tables});
+    if (name != Cpu().name()) needs.push_back({.device = name, .bytes = bytes});
   for (const CudaDescription& gpu :
        DescribeCudaDevices(needs.empty() ? nullptr : LinkedCudaDriver()))
     for (DeviceNeed& each : needs)
@@ -138,7 +155,7 @@ class Description {
         plans_(MakePlans()),
         kernels_(plans_[0]->Kernels()),
         need_(NeedOf(subject.job, subject.graph, plans_)),
-        device_needs_(NeedsOf(subject.job, need_)) {
+        device_needs_(NeedsOf(subject.job, subject.graph, need_)) {
     kernels_.resize(layers_.size());
   }
 

@@ -8,9 +8,12 @@
 #include <numeric>
 #include <span>
 
+#include "base/check.h"
+#include "base/registry.h"
 #include "kernels/makers.h"
 #include "kernels/recorder.h"
 #include "kernels/vectors.h"
+#include "node/executor.h"
 #include "tensor/current_stream.h"
 #include "train/job/devices.h"
 #include "train/job/parts.h"
@@ -246,6 +249,10 @@ std::vector<std::string> LinesOf(const std::vector<StepRow>& rows) {
 }  // namespace
 
 void PrintSteps(const Job& job, const Reader& data, const Graph& graph, Output& out) {
+  const std::string executor = job.node.String("executor");
+  Require(!FindEntry(executors(), "executor", executor).divides_model,
+          "{}: --step lists steps of whole models, and executor {} divides the model",
+          job.node.Where("executor"), executor);
   const Devices devices = DevicesOf(job);
   for (Device* const device : devices.all()) {
     const std::vector<StepRow> rows =

@@ -11,12 +11,32 @@
 namespace yoke {
 namespace {
 
+bool ReadsTheOneBefore(const GraphNode& node) {
+  return node.inputs == std::vector<int>{static_cast<int>(node.index) - 1};
+}
+
 /// Whether a node reads the one before it, outputs a row, and has only dense parameters.
 bool InChain(const GraphNode& node, const ParamLayout& layout) {
   const bool dense = std::ranges::all_of(
       node.slices, [&](int slice) { return layout.slices()[slice].kind == SliceKind::kDense; });
-  return node.inputs == std::vector<int>{static_cast<int>(node.index) - 1} &&
-         node.output.shape.axes().size() <= 1 && dense && !node.output.active;
+  return ReadsTheOneBefore(node) && node.output.shape.axes().size() <= 1 && dense &&
+         !node.output.active;
+}
+
+/// The node above CutAt::kFullyConnected, or 0.
+size_t FirstConnected(const std::vector<GraphNode>& nodes, const ParamLayout& layout) {
+  size_t cut = 0;
+  for (size_t i = nodes.size() - 1; i > 0 && InChain(nodes[i], layout); --i)
+    if (nodes[i].fully_connected) cut = i;
+  return cut;
+}
+
+/// The node above CutAt::kHashed, or 0.
+size_t FirstHashed(const std::vector<GraphNode>& nodes) {
+  size_t cut = nodes.size() - 1;  // the loss
+  if (!ReadsTheOneBefore(nodes[cut])) return 0;
+  while (cut > 0 && nodes[cut - 1].output.active && ReadsTheOneBefore(nodes[cut - 1])) --cut;
+  return cut + 1 == nodes.size() ? 0 : cut;
 }
 
 }  // namespace
@@ -66,9 +86,9 @@ std::vector<LayerInfo> Graph::Info(int64_t batch) const {
   return rows;
 }
 
-Cost Graph::Price(int64_t batch, GraphPart part) const {
+Cost Graph::Price(int64_t batch, GraphPart part, CutAt at) const {
   const auto all = std::span(state_->nodes);
-  const size_t cut = part == GraphPart::kWhole ? all.size() : Cut().value().node;
+  const size_t cut = part == GraphPart::kWhole ? all.size() : Cut(at).value().node;
   Cost cost;
   for (const GraphNode& node : part == GraphPart::kHead ? all.subspan(cut) : all.first(cut)) {
     cost += node.layer->Price(batch);
@@ -77,7 +97,9 @@ Cost Graph::Price(int64_t batch, GraphPart part) const {
   return cost;
 }
 
-std::optional<GraphCut> Graph::Cut() const { return FindCut(state_->nodes, state_->layout); }
+std::optional<GraphCut> Graph::Cut(CutAt at) const {
+  return FindCut(state_->nodes, state_->layout, at);
+}
 
 LayerStates Graph::MakeStates() const {
   std::vector<std::unique_ptr<LayerState>> states;
@@ -117,17 +139,16 @@ std::unique_ptr<GraphPlan> Graph::Compile(const CompileRequest& request) const {
         "only a forward pass can stop below an output product");
   if (request.part == GraphPart::kWhole)
     return CompileGraph(state_->nodes, state_->layout, state_->task.input, request);
-  const std::optional<GraphCut> cut = Cut();
+  const std::optional<GraphCut> cut = Cut(request.cut);
   Check(cut && request.training && !request.below_output, "a graph that has a cut trains in parts");
   const Edge above = {.shape = cut->activations};
-  return CompileGraph(state_->nodes, state_->layout,
+  return CompileGraph(state_->nodes, request.layout ? *request.layout : state_->layout,
                       request.part == GraphPart::kHead ? above : state_->task.input, request);
 }
 
-std::optional<GraphCut> FindCut(const std::vector<GraphNode>& nodes, const ParamLayout& layout) {
-  size_t cut = 0;
-  for (size_t i = nodes.size() - 1; i > 0 && InChain(nodes[i], layout); --i)
-    if (nodes[i].fully_connected) cut = i;
+std::optional<GraphCut> FindCut(const std::vector<GraphNode>& nodes, const ParamLayout& layout,
+                                CutAt at) {
+  const size_t cut = at == CutAt::kHashed ? FirstHashed(nodes) : FirstConnected(nodes, layout);
   if (cut == 0) return {};
   const auto body = std::span(nodes).first(cut);
   if (std::ranges::any_of(body, [](const GraphNode& node) { return node.loss.has_value(); }))

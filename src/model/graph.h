@@ -33,6 +33,14 @@ struct ModelTask {
   }
 };
 
+/// Where a graph is divided in two.
+enum class CutAt : uint8_t {
+  /// At the input of the first fully connected layer in the chain that ends in the loss, all of
+  /// whose parameters are dense.
+  kFullyConnected,
+  kHashed,  ///< At the input of the first hashed layer, above which all are hashed or losses.
+};
+
 /// The part of a graph that a plan computes: all of it, or one side of Graph::Cut.
 enum class GraphPart : uint8_t {
   kWhole,
@@ -40,11 +48,11 @@ enum class GraphPart : uint8_t {
   kHead,  ///< Above the cut: a batch's dense input holds these activations.
 };
 
-/// The edge that divides a graph: the input of the first fully connected layer in the chain that
-/// ends in the loss.
+/// The edge that divides a graph.
 struct GraphCut {
   int node = 0;         ///< First node of the head.
-  int first_slice = 0;  ///< The head's slices are this one and all later ones; all are dense.
+  int first_slice = 0;  ///< The head's slices are this one and all later ones: all dense, or below
+                        ///< hashed layers all row-sparse.
   Shape activations;    ///< Shape of the activations that cross the cut, for one example.
 };
 
@@ -59,6 +67,10 @@ struct CompileRequest {
   /// Backward, and do not announce them.
   bool immediate = false;
   GraphPart part = GraphPart::kWhole;
+  CutAt cut = CutAt::kFullyConnected;  ///< Of a part.
+  /// Of a body: where its values and gradients lie, ParamLayout::First of its slices. It outlives
+  /// the plan. Null: the graph's.
+  const ParamLayout* layout = nullptr;
 };
 
 /// A linear layer directly below the loss: scores = input * weight^T + bias.
@@ -151,14 +163,15 @@ class Graph {
   const ParamLayout& layout() const;
   const ModelTask& task() const;
   std::vector<LayerInfo> Info(int64_t batch = 1) const;
-  Cost Price(int64_t batch, GraphPart part = GraphPart::kWhole) const;
+  Cost Price(int64_t batch, GraphPart part = GraphPart::kWhole,
+             CutAt cut = CutAt::kFullyConnected) const;
   LossFunction Loss() const;  ///< The main loss.
   bool IsSoftmax() const { return Loss() == LossFunction(CrossEntropy::kSoftmax); }
   /// The layer below the loss, if it is a plain linear layer.
   std::optional<OutputProduct> Output() const;
-  /// None if the loss's chain has no fully connected layer, nothing below it is trained, or there
-  /// are auxiliary heads.
-  std::optional<GraphCut> Cut() const;
+  /// None if there is no such layer in the loss's chain, nothing below it is trained, or there are
+  /// auxiliary heads.
+  std::optional<GraphCut> Cut(CutAt at = CutAt::kFullyConnected) const;
   std::unique_ptr<GraphPlan> Compile(const CompileRequest& request) const;
   /// Makes new states for its layers, for ParamView::states.
   LayerStates MakeStates() const;

@@ -61,7 +61,8 @@ std::vector<GraphNode> BuildNodes(const List& layers, const ModelTask& task, Par
 std::vector<bool> NodesBelow(const std::vector<GraphNode>& nodes, const std::vector<int>& roots);
 
 /// As Graph::Cut.
-std::optional<GraphCut> FindCut(const std::vector<GraphNode>& nodes, const ParamLayout& layout);
+std::optional<GraphCut> FindCut(const std::vector<GraphNode>& nodes, const ParamLayout& layout,
+                                CutAt at);
 
 /// `input` is that of the graph, or of the head if the request is for the head. The plan keeps
 /// references to nodes and layout.

@@ -137,8 +137,7 @@ class StagedPlan : public GraphPlan, public WorkingMemory {
   int64_t WorkingBytes() const override { return SumOf(&WorkingMemory::WorkingBytes); }
   int64_t RowGradientBytes() const override { return SumOf(&WorkingMemory::RowGradientBytes); }
   std::string FirstNonFinite() override {
-    if (!on_host() && batch_ && non_finite_.empty() && !scored_only_ && !std::isfinite(Loss()))
-      FindNonFinite(*batch_);
+    if (batch_ && non_finite_.empty() && WentWrong()) FindNonFinite(*batch_);
     return non_finite_;
   }
 
@@ -212,6 +211,12 @@ class StagedPlan : public GraphPlan, public WorkingMemory {
     add_.inputs.assign({sum, what});
     add_.output = sum;
     sum_->Forward(add_);
+  }
+
+  /// On a device, where Forward does not look for it.
+  bool WentWrong() const {
+    if (on_host()) return false;
+    return body() ? !IsFinite(list_[stages_.scores]) : !scored_only_ && !std::isfinite(Loss());
   }
 
   bool Skipped(size_t i) const { return scored_only_ && !list_[i].converts && list_[i].node->loss; }

@@ -72,7 +72,8 @@ class Compiler {
 
   Stages Compile(const std::vector<GraphNode>& nodes) {
     const int below = nodes.back().inputs[0];  // the scores' node
-    const int cut = request_.part == GraphPart::kWhole ? 0 : FindCut(nodes, layout_)->node;
+    const int cut =
+        request_.part == GraphPart::kWhole ? 0 : FindCut(nodes, layout_, request_.cut)->node;
     const int first = request_.part == GraphPart::kHead ? cut : 0;
     const int end = request_.below_output ? below : request_.part == GraphPart::kBody ? cut : kAll;
     stage_of_.resize(nodes.size(), kData);

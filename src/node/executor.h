@@ -110,7 +110,10 @@ struct ExecutorEntry {
   std::unique_ptr<Executor> (*make)(const Options& options, const ExecutorContext& context);
   /// Empty if it works with these devices, otherwise the reason, which follows its name.
   std::string (*supports)(const std::vector<Device*>& devices) = AnyDevices;
-  bool in_place = false;  ///< What Executor::in_place says.
+  /// The same of a model; null: it trains all.
+  std::string (*trains)(const Graph& graph) = nullptr;
+  bool divides_model = false;  ///< Its devices compute different layers.
+  bool in_place = false;       ///< What Executor::in_place says.
   /// The values may lie on the only device, if it has a memory of its own.
   bool values_on_device = false;
   /// Examples of a step, of which each device takes what it wants, if each replica has so many in

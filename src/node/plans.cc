@@ -60,7 +60,9 @@ GraphPlan& Plans::For(int64_t batch) {
                                                    .arithmetic = context_.arithmetic,
                                                    .target = settings_.target,
                                                    .immediate = settings_.immediate,
-                                                   .part = settings_.part})});
+                                                   .part = settings_.part,
+                                                   .cut = settings_.cut,
+                                                   .layout = settings_.layout})});
   return *(last_ = plans_.back().plan.get());
 }
 

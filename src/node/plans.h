@@ -15,6 +15,8 @@ namespace yoke {
 struct PlanSettings {
   bool immediate = false;
   GraphPart part = GraphPart::kWhole;
+  CutAt cut = CutAt::kFullyConnected;
+  const ParamLayout* layout = nullptr;
   Target target = {};
 };
 

@@ -45,6 +45,13 @@ void ParamLayout::StoreRowsAs(DType type) {
     if (slice.kind == SliceKind::kRowSparse && slice.shape.rank() > 1) slice.type = type;
 }
 
+ParamLayout ParamLayout::First(int slices) const {
+  ParamLayout first;
+  first.slices_.assign(slices_.begin(), slices_.begin() + slices);
+  first.Pack(alignment_);
+  return first;
+}
+
 ParamLayout ParamLayout::Shrunken(int64_t elements) const {
   const double fraction = std::min(1.0, static_cast<double>(elements) / static_cast<double>(size_));
   ParamLayout small;

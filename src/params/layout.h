@@ -57,6 +57,9 @@ class ParamLayout {
   void Pack(int64_t alignment = 16);
   /// Stores the elements of row-sparse matrices as f32 or bf16. Call it before Pack().
   void StoreRowsAs(DType type);
+  /// The first `slices` of them, packed as here: dense and row-sparse ones keep their places if the
+  /// others are row-sparse.
+  ParamLayout First(int slices) const;
   /// The same slices, each with a part of its elements but at least one, about `elements` in all,
   /// without gaps: what stands for the model where only times are simulated.
   ParamLayout Shrunken(int64_t elements) const;

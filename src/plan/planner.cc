@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/registry.h"
 #include "comm/launcher.h"
 #include "comm/threads.h"
 #include "kernels/threads.h"
@@ -158,6 +159,11 @@ Plan MeasureAndSearch(const PlanOrder& order, const DataSets& data, const std::s
   if (order.cluster)
     return SearchOn(order, data, MachinesOf(order), from,
                     order.run.cluster ? order.trial_seconds : 0);
+  const std::string executor = order.job.node.String("executor");
+  Require(!FindEntry(executors(), "executor", executor).divides_model,
+          "{}: yoke plan times whole models on each device, and executor {} divides the model: "
+          "compare by yoke bench, or give --cluster a file with the devices' speeds",
+          order.job.node.Where("executor"), executor);
   std::map<std::string, ClusterFile> machines = MeasureHere(order, data);
   if (order.run.StopIsAsked()) return {};
   const double factor =

@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/registry.h"
+#include "node/executor.h"
 #include "plan/choice.h"
 #include "plan/halving.h"
 #include "plan/hardware.h"
@@ -38,6 +40,16 @@ double NoiseOf(const SearchRequest& request) {
 }
 
 bool IsLeft(const Candidate& one) { return one.dropped.empty(); }
+
+void DropThoseOfOtherModels(const SearchRequest& request, std::vector<Candidate>& candidates) {
+  const ModelTask task = TaskOf(request.data.train->Info());
+  for (Candidate& one : candidates) {
+    const ExecutorEntry& executor = FindEntry(executors(), "executor", one.executor);
+    if (!IsLeft(one) || !executor.trains) continue;
+    const std::string reason = executor.trains(BuildModel(JobOf(request.job, one).model(), task));
+    if (!reason.empty()) one.dropped = fmt::format("executor {} {}", executor.name, reason);
+  }
+}
 
 void PriceAll(const SearchRequest& request, std::vector<Candidate>& candidates) {
   const Hardware hardware(request.job, request.data, request.machines);
@@ -367,6 +379,7 @@ Plan Search(const SearchRequest& request) {
                .efficiency = request.efficiency};
   request.tell(
       fmt::format("pricing {} candidates", std::ranges::count_if(plan.candidates, IsLeft)));
+  DropThoseOfOtherModels(request, plan.candidates);
   PriceAll(request, plan.candidates);
   Sort(plan.candidates);
   Require(plan.candidates[0].dropped.empty(), "no candidate is left: {}",

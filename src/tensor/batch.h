@@ -78,6 +78,12 @@ class Batch {
   std::vector<float> targets;
   std::vector<float> weights;  ///< How much each example counts in the loss, or empty: 1 each.
 
+  /// Of a part of a step's batch, for hashed layers and the loss above them: the examples that the
+  /// gradient is a mean over (0: `size`), and whether another part came before, so that it is the
+  /// same step.
+  int64_t mean_over = 0;
+  bool goes_on = false;
+
   /// Copies of these arrays on a device, which may be under way (BatchArrays::Send). Null: a plan
   /// on a device copies them itself.
   const BatchArrays* sent = nullptr;

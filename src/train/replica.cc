@@ -121,6 +121,8 @@ std::unique_ptr<Executor> Replica::MakeExecutor(const ExecutorContext& work) con
   const std::string reason = entry.supports(work.devices);
   Require(reason.empty(), "{}: executor {} {}",
           job_.node.Where(AskedDevices().empty() ? "executor" : "devices"), entry.name, reason);
+  const std::string unlike = entry.trains ? entry.trains(graph_) : "";
+  Require(unlike.empty(), "{}: executor {} {}", job_.node.Where("executor"), entry.name, unlike);
   return entry.make(serves ? Options() : job_.node, work);
 }
 

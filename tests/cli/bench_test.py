@@ -44,8 +44,9 @@ class BenchTest(ProgramTest):
     def test_executors_that_do_not_take_the_devices_are_left_out(self):
         (event,) = self.good("bench", "tiny.toml", "--set", "node.devices=[\"cpu\",\"emulated:0\"]", "--set", "train.epochs=1", "--json").events()
         self.assertEqual([choice["name"] for choice in event["choices"]], ["split", "hogbatch", "adaptive_hogbatch"])
-        self.assertEqual([choice["name"] for choice in event["left_out"]], ["single", "hogwild"])
-        self.assertIn("one device", event["left_out"][0]["reason"])
+        self.assertEqual([choice["name"] for choice in event["left_out"]], ["single", "hogwild", "pipeline"])
+        for choice, reason in zip(event["left_out"], ("one device", "the CPU only", "a hashed one (lsh_linear)")):
+            self.assertIn(reason, choice["reason"])
 
     def test_mistakes_are_told_first(self):
         for words, said in ((["--executors", "singel"], "single"), (["--with", "nonsense"], "key=value"),

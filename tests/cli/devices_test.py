@@ -37,6 +37,24 @@ learning_rate = 0.01
 [node]
 threads = 1
 """
+HASHED = """[data]
+format = "synthetic-xmc"
+features = 300
+labels = 400
+train_size = 600
+test_size = 100
+[model]
+name = "xmc"
+hidden = 16
+output = "lsh"
+[train]
+epochs = 2
+batch = 32
+rule = "adam"
+learning_rate = 0.03
+[node]
+threads = 1
+"""
 TABLE = """[data]
 format = "csv"
 train = "train.csv"
@@ -180,6 +198,39 @@ class DevicesTest(ProgramTest):
             self.assertEqual(sum(end["node"]["examples"].values()), 20 * 640, executor)
             self.assertGreater(min(end["node"]["examples"].values()), 0, executor)
             self.assertGreater(end["test"]["accuracy"], 0.9, executor)
+
+    def test_a_hashed_output_trains_on_the_cpu_and_the_layers_below_on_a_device(self):
+        job, both = self.write("hashed.toml", HASHED), ("--executor", "pipeline", "--devices", "cpu,emulated:0")
+        self.good("train", job, "--run", "whole", "--devices", "cpu")
+        for words in ((), ("--replicas", "2", "--strategy", "allreduce"), ("--replicas", "2", "--strategy", "local_sgd")):
+            name = "-".join(words) or "whole"
+            if words:
+                self.good("train", job, "--run", name, "--devices", "cpu", *words)
+            self.good("train", job, "--run", "one" + name, *both, "--set", "node.micro_batches=1", *words)
+            self.assertEqual(self.weights("one" + name), self.weights(name), words)
+        end = self.good("train", job, "--run", "several", "--json", *both).events()[-1]
+        self.assertEqual((end["node"]["examples"], end["node"]["updates"]), ({"cpu": 0, "emulated:0": 1200}, {"cpu": 38, "emulated:0": 38}))
+        self.assertGreater(end["test"]["p_at_1"], 0.5)
+        (evaluated,) = self.good("eval", "several", "--json").events()
+        self.assertEqual(evaluated["metrics"], end["test"])
+        self.good("train", job, "--run", "half", *both, "--set", "node.micro_batches=1", "--set", "train.epochs=1")
+        self.good("train", "--resume", "half", "--devices", "cpu", "--executor", "single", "--set", "train.epochs=2")
+        self.good("train", job, "--run", "back", "--devices", "cpu", "--set", "train.epochs=1")
+        self.good("train", "--resume", "back", *both, "--set", "node.micro_batches=1", "--set", "train.epochs=2")
+        for run in ("half", "back"):
+            self.assertEqual(self.weights(run), self.weights("whole"), run)
+
+    def test_what_a_divided_model_is_refused(self):
+        job, both = self.write("hashed.toml", HASHED), ("--executor", "pipeline", "--devices", "cpu,emulated:0")
+        device = self.good("info", job, "--json", *both).events()[0]["device_memory"]["emulated:0"]
+        self.assertLess(device, self.good("info", job, "--json", "--devices", "emulated:0").events()[0]["device_memory"]["emulated:0"] / 2)
+        for command, words, reason in (("train", ("--executor", "pipeline", "--devices", "cpu"), "takes the CPU and one other device"),
+                                       ("train", ("--executor", "pipeline", "--devices", "emulated:0,emulated:1"), "not emulated:0, emulated:1"),
+                                       ("train", (*both, "--set", "model.output=dense"), "needs a model whose last layer is a hashed one"),
+                                       ("info", (*both, "--step"), "divides the model"), ("plan", both, "compare by yoke bench")):
+            result = self.yoke(command, job, *words)
+            self.assertEqual((result.code, result.error.count("\n")), (2, 1), result.error)
+            self.assertIn(reason, result.error)
 
     def test_ranks_share_devices(self):
         words = ("--replicas", "4", "--strategy", "local_sgd")

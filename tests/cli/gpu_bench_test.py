@@ -59,7 +59,7 @@ class GpuBenchTest(ProgramTest):
         self.assertEqual((found["input"], found["outputs"]), ([3, 8, 7], 3))
 
     def test_a_try_on_an_emulated_device(self):
-        for part, columns in (("mlp", "batch"), ("easgd", "strategy"), ("curve", "batch"), ("covtype", "rate")):
+        for part, columns in (("mlp", "batch"), ("easgd", "strategy"), ("hashed", "body"), ("curve", "batch"), ("covtype", "rate")):
             if part in ("covtype", "curve") and "YOKE_DATA" not in os.environ:
                 continue
             with self.subTest(part):

@@ -67,6 +67,23 @@ TEST(Cut, MayLieAboveABranch) {
   EXPECT_EQ(graph.Info()[graph.Cut()->node].name, "linear1");
 }
 
+TEST(Cut, IsBelowTheFirstHashedLayer) {
+  const auto hashed = [](int outputs) { return LayerTable("lsh_linear", {{"outputs", outputs}}); };
+  const Graph graph({Convolution(4), LayerTable("batch_norm"), LayerTable("flatten"), Linear(7),
+                     hashed(5), LayerTable("relu"), hashed(3)},
+                    kImage);
+  const std::optional<GraphCut> cut = graph.Cut(CutAt::kHashed);
+  ASSERT_TRUE(cut);
+  EXPECT_EQ(graph.Info()[cut->node].name, "lsh_linear1");
+  EXPECT_EQ(graph.layout().slices()[cut->first_slice].name, "lsh_linear1.weight");
+  EXPECT_EQ(cut->activations, Shape{7});
+  EXPECT_EQ(graph.Price(8, GraphPart::kBody, CutAt::kHashed).operations +
+                graph.Price(8, GraphPart::kHead, CutAt::kHashed).operations,
+            graph.Price(8).operations);
+  EXPECT_FALSE(Graph({LayerTable("flatten"), hashed(3)}, kImage).Cut(CutAt::kHashed));
+  EXPECT_FALSE(Graph(Layers(), kImage).Cut(CutAt::kHashed));
+}
+
 /// Body, head and body again, against the whole.
 void ExpectPartsAreTheWhole(DType arithmetic, bool reference, double tolerance) {
   constexpr int64_t kBatch = 6;

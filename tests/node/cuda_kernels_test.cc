@@ -68,6 +68,25 @@ TEST_F(CudaKernelsTest, TrainsConvolutions) {
   ExpectNearTheCpu({.model = "lenet", .arithmetic = DType::kBf16}, 0.02);
 }
 
+TEST_F(CudaKernelsTest, TrainTheBodyOfAHashedHead) {
+  const List layers = {Table{{"type", "sparse_linear"}, {"outputs", 12}}, Table{{"type", "relu"}},
+                       Table{{"type", "linear"}, {"outputs", 16}}, Table{{"type", "relu"}},
+                       Table{{"type", "lsh_linear"}, {"outputs", 10}, {"group", 1}}};
+  for (const DType arithmetic : {DType::kF32, DType::kBf16}) {
+    const JobSettings settings = {.layers = layers, .arithmetic = arithmetic, .sparse = true};
+    JobSettings both = settings;
+    both.devices = {&Cpu(), device_.get()};
+    both.executor = "pipeline";
+    both.node = {{"micro_batches", 3}};
+    Job here(settings), pipeline(both);
+    for (uint64_t step = 0; step < 5; ++step) {
+      const Batch batch = DrawnSparseBatch(8, step);
+      EXPECT_NEAR(pipeline.Step(batch), here.Step(batch), arithmetic == DType::kF32 ? 1e-4 : 0.1);
+    }
+  }
+  EXPECT_THAT(mock_.broken(), testing::IsEmpty());
+}
+
 TEST_F(CudaKernelsTest, TrainsOnSparseRows) {
   ExpectNearTheCpu({.widths = {70, 12}, .sparse = true}, 1e-4);
 }

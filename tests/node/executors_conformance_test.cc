@@ -1,5 +1,5 @@
 // Conformance: what every executor of the list (single, split, hogwild, hogbatch,
-// adaptive_hogbatch) promises. The updates applied equal the work handed out.
+// adaptive_hogbatch, pipeline) promises. The updates applied equal the work handed out.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include "base/support/near.h"
 #include "node/sub_batch.h"
 #include "node/support/job.h"
+#include "tensor/emulated.h"
 
 namespace yoke::executors_conformance_test {
 
@@ -24,9 +25,23 @@ bool Lockless(const std::string& executor) {
   return executor == "hogwild" || executor.ends_with("hogbatch");
 }
 
+/// What the mlp of one hidden layer is, with all outputs active in place of the last layer.
+List HashedLayers(bool sparse) {
+  const Table last = {{"type", "lsh_linear"}, {"name", "linear2"}, {"outputs", 10}};
+  const Table relu = {{"type", "relu"}};
+  if (sparse) return {Table{{"type", "sparse_linear"}, {"outputs", 12}}, relu, last};
+  return {Table{{"type", "flatten"}}, Table{{"type", "linear"}, {"outputs", 12}}, relu, last};
+}
+
 /// A small job; those without locks take two examples an update.
-JobSettings Small(const std::string& executor, int threads) {
-  JobSettings settings{.executor = executor, .threads = threads, .widths = {12}};
+JobSettings Small(const std::string& executor, int threads, bool sparse = false) {
+  static const std::unique_ptr<Device> device = NewEmulatedDevice(0, {});
+  JobSettings settings{.executor = executor, .threads = threads, .widths = {12}, .sparse = sparse};
+  if (executor == "pipeline") {
+    settings.layers = HashedLayers(sparse);
+    settings.widths.clear();
+    settings.devices = {&Cpu(), device.get()};
+  }
   if (executor == "hogwild") settings.node = {{"hogwild_batch", 2}};
   if (executor == "hogbatch") settings.node = {{"hogbatch_cpu_batch", 2}};
   if (executor == "adaptive_hogbatch")
@@ -80,9 +95,7 @@ TEST_P(Executors, ApplyAsManyUpdatesAsWorkWasHandedOut) {
 }
 
 TEST_P(Executors, CountTheRowsTheyTouch) {
-  JobSettings settings = Small(GetParam(), 1);
-  settings.sparse = true;
-  Job job(settings);
+  Job job(Small(GetParam(), 1, /*sparse=*/true));
   const Batch batch = DrawnSparseBatch(8, 0);
   job.Run(batch);
   int64_t touches = 0, expected = 0;
@@ -100,9 +113,8 @@ TEST_P(Executors, CountTheRowsTheyTouch) {
 TEST_P(Executors, LearnByEveryRuleFromDenseAndSparseInput) {
   for (const char* rule : {"sgd", "momentum", "nesterov", "adam", "adamw", "yellowfin"})
     for (const bool sparse : {false, true}) {
-      JobSettings settings = Small(GetParam(), 2);
+      JobSettings settings = Small(GetParam(), 2, sparse);
       settings.rule = rule;
-      settings.sparse = sparse;
       settings.learning_rate = settings.rule.starts_with("adam") ? 0.01 : sparse ? 0.2 : 0.02;
       if (settings.rule == "yellowfin") settings.learning_rate = 1;  // of the rate that it finds
       Job job(settings);
@@ -115,9 +127,10 @@ TEST_P(Executors, LearnByEveryRuleFromDenseAndSparseInput) {
 
 TEST_P(Executors, GiveTheMeanLossOfTheBatch) {
   for (const bool sparse : {false, true}) {
-    JobSettings settings = Small(GetParam(), 2), plain = Small("single", 1);
-    settings.sparse = plain.sparse = sparse;
+    JobSettings settings = Small(GetParam(), 2, sparse);
     settings.learning_rate = 0;
+    JobSettings plain = settings;
+    plain.executor = "single", plain.devices = {&Cpu()}, plain.node = {};
     Job job(settings), single(plain);
     const Batch batch = sparse ? DrawnSparseBatch(7, 0) : DrawnBatch(7, 0);
     EXPECT_NEAR(job.Step(batch), single.Step(batch), 1e-6);
@@ -194,8 +207,10 @@ TEST_P(NotInPlace, GiveNoGradientOfNothing) {
 TEST_P(NotInPlace, RefuseAWrongLabelBeforeAnythingChanges) {
   const List normalized = {Table{{"type", "flatten"}}, Table{{"type", "linear"}, {"outputs", 12}},
                            Table{{"type", "batch_norm"}},  // a forward pass moves its statistics
-                           Table{{"type", "linear"}, {"outputs", 10}}};
-  Job job({.layers = normalized, .executor = GetParam(), .threads = 2});
+                           HashedLayers(false).back()};
+  JobSettings settings = Small(GetParam(), 2);
+  settings.layers = normalized, settings.widths.clear();
+  Job job(settings);
   const std::vector<float> before = job.Values();
   Batch wrong = DrawnBatch(8, 0);
   wrong.classes[5] = 10;

@@ -108,6 +108,28 @@ TEST(Search, WorkThatIsTheSameIsComparedOnce) {
               HasSubstr("the same work as single, gossip_pull, f32"));
 }
 
+TEST(Search, DropsAnExecutorOfOtherModels) {
+  const TemporaryFolder folder("yoke-search-test");
+  const Job job =
+      SmallJob({{"node.devices", R"(["cpu", "emulated:0"])"}, {"node.executor", "split"}});
+  const DataSets data = OpenData(job.data(), job.seed());
+  const RunRequest run;
+  auto machines = Cluster(1, 1e-3, 1e5);
+  const SpeedCurve cpu = {.operations_per_second = 1e9, .bytes_per_second = 1e9};
+  SpeedCurve device = cpu;
+  device.link_bytes_per_second = 1e9;
+  machines.at("f32").kinds[0].curves = {{"cpu", cpu}, {"emulated:0", device}};
+  const Plan plan = Search({.job = job,
+                            .data = data,
+                            .run = run,
+                            .machines = machines,
+                            .choices = {.open = {"node.executor"}},
+                            .noise_scale = 1000,
+                            .folder = folder.path()});
+  EXPECT_THAT(Named(plan.candidates, "pipeline, f32").dropped,
+              HasSubstr("executor pipeline needs a model whose last layer is a hashed one"));
+}
+
 TEST(Search, ASmallGainKeepsTheDefault) {
   const Plan plan =
       PlanOn(Cluster(4, 1e-6, 1.35e8), {{"data.train_size", "6400"}}, {"allreduce", "local_sgd"});

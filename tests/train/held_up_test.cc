@@ -52,6 +52,10 @@ const Row kTable[] = {
     // Values on the host: each batch of a device moves them.
     {"replica", "gradient", {.waits = 1, .host_reads = 1}, "values come and the gradient goes"},
     {"replica_rows", "gradient", {.host_reads = 1}, "so do touched rows"},
+    {"body",
+     "gradient",
+     {.waits = 3, .host_reads = 5},
+     "activations and rows of two micro-batches come, and the gradient"},
     {"worker", "Copy", {.host_reads = 1}, "as of a replica"},
     {"worker", "WaitFor", {.waits = 1}, ""},
 };
@@ -84,6 +88,18 @@ test_size = 8
 [model]
 name = "mlp"
 widths = [16]
+)";
+constexpr const char* kHashed = R"([data]
+format = "synthetic-xmc"
+features = 200
+labels = 20
+nonzeros = 10
+train_size = 64
+test_size = 8
+[model]
+name = "xmc"
+output = "lsh"
+hidden = 16
 )";
 constexpr const char* kRest = R"([train]
 batch = 4
@@ -267,6 +283,10 @@ std::vector<Case> Others() {
        kSparse,
        {{"node.executor", "split"}},
        {{"replica", kSteps}, {"replica_rows", kSteps}}},
+      {"pipeline",
+       kHashed,
+       {{"node.executor", "pipeline"}, {"node.devices", R"(["strict:0", "cpu"])"}},
+       {{"body", kSteps}}},
       {"resnet20", kResnet, {}, {{"step", kSteps}, {"meeting", 1}}},
       {"resnet20_allreduce",
        kResnet,

@@ -123,7 +123,7 @@ class ActiveLossPlan : public LayerPlan {
     own.kernel = MakeCrossEntropy({.function = shape_.function,
                                    .batch = examples,
                                    .outputs = group.columns,
-                                   .mean_over = batch.size},
+                                   .mean_over = batch.mean_over > 0 ? batch.mean_over : batch.size},
                                   target_);
   }
 

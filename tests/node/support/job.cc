@@ -2,6 +2,7 @@
 #include "node/support/job.h"
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <numeric>
 
@@ -86,6 +87,12 @@ void Job::Restore(Job& other) {
     Copy(state_.row_steps(static_cast<int>(s)), other.state_.row_steps(static_cast<int>(s)));
   std::ranges::copy(other.state_.all_scalars(), state_.all_scalars().begin());
   state_.steps = other.state_.steps;
+  const std::vector<StateTensor> own = graph_.StateTensors(states_),
+                                 its = other.graph_.StateTensors(other.states_);
+  for (size_t i = 0; i < own.size(); ++i)
+    std::memcpy(own[i].data, its[i].data, own[i].shape.Count() * SizeOf(own[i].type));
+  for (size_t node = 0; node < states_.size(); ++node)
+    if (LayerState* const state = states_.of(node)) state->Restored();
   executor_->Restore(other.executor_->State());
 }
 

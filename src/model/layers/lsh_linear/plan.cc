@@ -46,7 +46,9 @@ void LshPlan::Forward(const LayerCall& call) {
   LshCounts counts;
   LapTimer all, timer;
   const bool hashed = shape_.settings.hashed();
-  if (hashed) tables_ = state.Prepare(call.params[0].value, call.batch.seed);
+  if (hashed)
+    tables_ =
+        call.batch.goes_on ? state.InUse() : state.Prepare(call.params[0].value, call.batch.seed);
   timer.Lap(counts.rebuild);
   if (hashed) FindKeys(call);
   timer.Lap(counts.hash);

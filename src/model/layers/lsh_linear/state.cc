@@ -66,6 +66,10 @@ LshTables LshState::Prepare(const ConstTensor& weights, uint64_t seed) {
     Rebuild(weights, seed);
   else
     ++Steps();
+  return InUse();
+}
+
+LshTables LshState::InUse() {
   const std::lock_guard lock(taken_);
   return {hasher_, &tables_[front_]};
 }

@@ -54,6 +54,8 @@ class LshState : public LayerState, public LayerCounts, public OutputSearch {
   /// what this step queries. The first call draws the hash functions from `seed` and builds the
   /// tables; other threads wait for it.
   LshTables Prepare(const ConstTensor& weights, uint64_t seed);
+  /// What a step queries once Prepare has been called for it.
+  LshTables InUse();
   /// Marks rows that are about to be updated.
   void Touch(std::span<const int32_t> ids);
   void Count(const LshCounts& more);
