@@ -59,7 +59,7 @@ TEST_F(SingleGpuTest, ACapturedUpdateIsTheSameUpdate) {
     SCOPED_TRACE(rule);
     const JobSettings settings = There({.model = "mlp", .rule = rule});
     Job apart(settings), captured(settings);
-    CapturedUpdateOf(captured.state())->Allow();
+    captured.state().captured()->Allow();
     for (uint64_t step = 0; step < 12; ++step) {
       const Batch batch = DrawnBatch(step == 9 ? 3 : 8, step);
       EXPECT_EQ(captured.Step(batch), apart.Step(batch)) << step;

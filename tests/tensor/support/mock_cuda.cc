@@ -175,6 +175,10 @@ class MockCuda::Runtime {
       return kCudaSuccess;
     }
     if (graph) return Break(*graph, "a capture awaits an event from outside", kIsolated);
+    if (event->captured && !captures_.contains(event->captured)) {
+      broken_.emplace_back("an event of an ended capture is awaited");
+      return kInvalid;
+    }
     if (event->captured) {
       stream->capture = event->captured;
       event->captured->joined.insert(stream);
@@ -190,6 +194,10 @@ class MockCuda::Runtime {
     std::unique_lock lock(mutex_);
     ++calls_["wait"];
     if (CapturesHere("cudaEventSynchronize")) return kForbidden;
+    if (event->captured) {
+      broken_.emplace_back("the host waits for an event of a capture");
+      return kInvalid;
+    }
     changed_.wait(lock, [&] { return event->past >= event->last || lost_; });
     return lost_;
   }
