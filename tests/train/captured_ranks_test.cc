@@ -21,7 +21,7 @@ namespace yoke::captured_ranks_test {
 using testing::IsEmpty;
 
 constexpr int kRanks = 2;
-constexpr int64_t kBatch = 8, kWarm = 24, kSteps = 100;
+constexpr int64_t kBatch = 8, kWarm = 48, kSteps = 100;
 
 constexpr const char* kJob = R"([data]
 format = "synthetic-digits"

@@ -8,16 +8,16 @@
 #include "train/record/run_directory.h"
 #include "train/support/trainer_fixture.h"
 
-namespace yoke::lost_gpu_test {
+namespace yoke::lost_device_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-class LostGpuTest : public test::TrainerTest {
+class LostDeviceTest : public test::TrainerTest {
  protected:
-  LostGpuTest() { GiveCudaDriver(&mock_.driver()); }
-  ~LostGpuTest() override { GiveCudaDriver(nullptr); }
+  LostDeviceTest() { GiveCudaDriver(&mock_.driver()); }
+  ~LostDeviceTest() override { GiveCudaDriver(nullptr); }
 
   /// Trains until the GPUs are lost after so many steps; the sentence with which the run ends.
   std::string TrainUntil(int64_t step, const Overrides& overrides) {
@@ -41,14 +41,14 @@ class LostGpuTest : public test::TrainerTest {
   MockCuda mock_{{.devices = 2}};
 };
 
-TEST_F(LostGpuTest, ARunTrainsInCaptures) {
+TEST_F(LostDeviceTest, ARunTrainsInCaptures) {
   EXPECT_EQ(TrainUntil(0, {{"node.devices", "cuda:0"}}), "");
   EXPECT_EQ(notes_.epochs.size(), 3U);
   EXPECT_GE(mock_.calls()["launch"], 21 - 2);  // of two batch sizes the first step each
   EXPECT_THAT(mock_.broken(), IsEmpty());
 }
 
-TEST_F(LostGpuTest, ARunEndsWithItsLastCheckpoint) {
+TEST_F(LostDeviceTest, ARunEndsWithItsLastCheckpoint) {
   testing::internal::CaptureStderr();
   const std::string sentence = TrainUntil(12, {{"node.devices", "cuda:0"}});
   EXPECT_THAT(testing::internal::GetCapturedStderr(), IsEmpty());
@@ -60,11 +60,11 @@ TEST_F(LostGpuTest, ARunEndsWithItsLastCheckpoint) {
   EXPECT_EQ(notes_.ends.size(), 1U);
 }
 
-TEST_F(LostGpuTest, RanksOfOneProcessEndTogether) {
+TEST_F(LostDeviceTest, RanksOfOneProcessEndTogether) {
   EXPECT_THAT(TrainUntil(12, {{"node.devices", "cuda:0"}, {"cluster.replicas", "2"}}),
               HasSubstr("cuda:0 failed: unspecified launch failure"));
   Resume("run", {{"node.devices", "cpu"}});
   EXPECT_EQ(notes_.ends.size(), 1U);
 }
 
-}  // namespace yoke::lost_gpu_test
+}  // namespace yoke::lost_device_test
