@@ -61,7 +61,7 @@ bool CapturedUpdate::IsMade(const ParamStore& params, const ApplyRequest& reques
           "the update that was enqueued with a step is the one that follows it");
     return true;
   }
-  last_.emplace(params, request, step);
+  last_.emplace(Seen{params, request, step});
   return false;
 }
 

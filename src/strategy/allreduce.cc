@@ -44,7 +44,8 @@ class AllReduce : public Strategy {
     // Asked by all ranks, wherever their values lie.
     const bool sums = world_.SumsOnDevice(device) && compressor_.kind() == Compression::kNone;
     if (sums && accumulate_ == 1 && !rows_.any())
-      there_.emplace(device.stream(), device.NewStream());
+      there_.emplace(
+          There{.main = device.stream(), .sums = device.NewStream(), .before = {}, .end = {}});
     else
       thread_.Begin();
   }
