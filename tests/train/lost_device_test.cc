@@ -10,7 +10,6 @@
 
 namespace yoke::lost_device_test {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
