@@ -225,6 +225,7 @@ class MockCuda::Runtime {
     return of(*this);
   }
 
+  // NOLINTBEGIN(readability-identifier-naming): private to this file
   const Settings settings_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -235,6 +236,7 @@ class MockCuda::Runtime {
   std::vector<std::unique_ptr<CUevent_st>> events_;  // that are destroyed
   std::map<std::string, int64_t> calls_;
   std::vector<std::string> broken_;
+  // NOLINTEND(readability-identifier-naming)
 
  private:
   int Push(CUstream_st& stream, MockWork work) {
