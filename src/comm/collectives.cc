@@ -143,6 +143,14 @@ void Communicator::AllReduce(Array<float> values, Stream& stream) const {
   stream.Record(gone);
 }
 
+bool Communicator::SumsOnDevice(Device& device) const {
+  return size() > 1 && DeviceSum(device) && !device.IsHost();
+}
+
+void Communicator::SumsLaunched(Stream& stream) const {
+  if (DeviceAllReduce* const sum = group_->on_device.get()) sum->Launched(stream);
+}
+
 /// Null: the world has none for these devices.
 DeviceAllReduce* Communicator::DeviceSum(Device& device) const {
   Group& group = *group_;

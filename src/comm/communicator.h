@@ -85,6 +85,11 @@ class Communicator {
   void AllReduce(Array<float> values, Stream& stream) const;
   /// In that of CurrentStream.
   void AllReduce(Array<float> values) const;
+  /// Whether it only enqueues for arrays of the device, so that a capture can hold it. All ranks
+  /// call it.
+  bool SumsOnDevice(Device& device) const;
+  /// Sums that a capture holds have been launched on `stream`.
+  void SumsLaunched(Stream& stream) const;
 
   /// Whether the world has its own all-reduce; all ranks call it.
   bool HasMpiAllReduce() const;

@@ -15,14 +15,14 @@
 namespace yoke {
 namespace {
 
-double JoinTimeout(double timeout) { return std::max(10.0, 4 * timeout); }
-
 [[noreturn]] void EndWith(const std::string& sentence) {
   std::fprintf(stderr, "yoke: %s\n", sentence.c_str());
   std::_Exit(1);
 }
 
 }  // namespace
+
+double JoinTimeout(double timeout) { return std::max(10.0, 4 * timeout); }
 
 bool WatchThread::Pause(double seconds) {
   std::unique_lock lock(mutex_);

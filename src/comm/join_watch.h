@@ -13,6 +13,10 @@
 
 namespace yoke {
 
+/// Seconds that ranks may take to come together, where a message may take `timeout`: four times as
+/// many, and at least 10.
+double JoinTimeout(double timeout);
+
 /// A thread that runs beside its owner until End.
 class WatchThread {
  public:
@@ -38,8 +42,8 @@ class WatchThread {
 /// Watches a collective call of MPI.
 class JoinWatch : WatchThread {
  public:
-  /// Allows four times `timeout` seconds, and at least 10, until its destruction: a start takes
-  /// longer than a message. Time in which this process is stopped does not count.
+  /// Allows JoinTimeout(timeout) seconds until its destruction: a start takes longer than a
+  /// message. Time in which this process is stopped does not count.
   explicit JoinWatch(double timeout);
   ~JoinWatch() { End(); }
 

@@ -26,6 +26,7 @@ struct NcclCalls {
   int (*abort)(ncclComm* comm) = nullptr;
   int (*leave)(ncclComm* comm) = nullptr;  ///< No sum is under way.
   const char* (*text)(int status) = nullptr;
+  double patience = 5;  ///< Seconds that abort and leave may take before they are left behind.
 };
 
 /// The library's; null: this program is built without CUDA, or there is no library here.

@@ -1,10 +1,11 @@
 // NcclAllReduce: enqueues sums, and watches in a thread of its own that they end: a GPU waits for a
-// lost rank forever.
+// lost rank forever. Calls that wait for other ranks run in threads that can be left.
 #include <algorithm>
 #include <condition_variable>
 #include <exception>
 #include <fstream>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -12,13 +13,17 @@
 
 #include "base/check.h"
 #include "base/countdown.h"
+#include "base/log.h"
 #include "comm/join_watch.h"
+#include "comm/leaveable_call.h"
 #include "comm/nccl.h"
 #include "tensor/cuda/cuda_device.h"
 #include "tensor/cuda/cuda_stream.h"
 
 namespace yoke {
 namespace {
+
+constexpr double kLook = 0.05;  // seconds between two looks for a failed rank
 
 void CheckNccl(const NcclCalls& calls, int status, const char* what) {
   if (status != 0) throw Error(fmt::format("NCCL failed in {}: {}", what, calls.text(status)));
@@ -41,6 +46,35 @@ bool EachHasOne(const Communicator& world, const std::string& mine) {
   return unlike.size() == static_cast<size_t>(world.size()) && !unlike.contains("");
 }
 
+/// Calls `looks(seconds)`, which waits that long, until it returns true. Throws Error if a rank of
+/// the channel fails, or with `late` after so many seconds.
+template <typename Look>
+void AwaitRanks(PendingMessage& none, double seconds, const char* late, const Look& looks) {
+  Countdown left(seconds);
+  while (!looks(std::min(kLook, left.Slice().count()))) {
+    none.Ready();  // throws if a rank has failed
+    if (left.Over()) throw Error(fmt::format("{} {:g} s", late, seconds));
+  }
+}
+
+/// Ends a communicator, by `abort` or `leave`. NCCL may wait there for ranks that are lost: then
+/// training goes on without its end.
+void EndComm(const NcclCalls& calls, int (*end)(ncclComm*), ncclComm* comm,
+             const Device& device) noexcept try {
+  LeaveableCall call([end, comm, &device] {
+    (void)UseCudaDevice(device);  // a lost one is left as well
+    return end(comm);
+  });
+  const std::optional<int> status = call.WaitFor(calls.patience);
+  const char* const name = end == calls.abort ? "ncclCommAbort" : "ncclCommDestroy";
+  if (!status)
+    LogWarning(fmt::format("{} has not returned after {:g} s and is left", name, calls.patience));
+  else if (*status != 0)
+    LogWarning(fmt::format("NCCL failed in {}: {}", name, calls.text(*status)));
+} catch (const std::exception& error) {
+  LogWarning(error.what());
+}
+
 class NcclAllReduce : public DeviceAllReduce {
  public:
   NcclAllReduce(const NcclCalls& calls, ncclComm* comm, const Communicator& world, Device& device)
@@ -55,30 +89,34 @@ class NcclAllReduce : public DeviceAllReduce {
     changed_.notify_one();
     watch_.reset();
     if (failure_) return;
-    if (std::uncaught_exceptions() > 0)
-      calls_.abort(comm_);  // the others may not come to its end
-    else
-      calls_.leave(comm_);
+    const bool failing = std::uncaught_exceptions() > 0;  // the others may not come to its end
+    EndComm(calls_, failing ? calls_.abort : calls_.leave, comm_, device_);
   }
   NcclAllReduce(const NcclAllReduce&) = delete;
   NcclAllReduce& operator=(const NcclAllReduce&) = delete;
 
   void Enqueue(Array<float> values, Stream& stream) override {
-    {
-      const std::lock_guard lock(mutex_);
-      if (failure_) std::rethrow_exception(failure_);
-      CheckNccl(
-          calls_,
-          calls_.sum(values.data, static_cast<size_t>(values.count), comm_, NativeStream(stream)),
-          "ncclAllReduce");
-      stream.Record(last_);
-      ++enqueued_;
-    }
-    changed_.notify_one();
+    const std::unique_lock lock(mutex_);
+    if (failure_) std::rethrow_exception(failure_);
+    CheckNccl(
+        calls_,
+        calls_.sum(values.data, static_cast<size_t>(values.count), comm_, NativeStream(stream)),
+        "ncclAllReduce");
+    if (!IsCaptured(stream)) WatchTo(stream);
+  }
+  void Launched(Stream& stream) override {
+    const std::unique_lock lock(mutex_);
+    if (failure_) std::rethrow_exception(failure_);
+    WatchTo(stream);
   }
 
  private:
-  static constexpr double kLook = 0.05;  // seconds between two looks for a failed rank
+  /// The watch looks for the end of what the stream has so far. Under the lock.
+  void WatchTo(Stream& stream) {
+    stream.Record(last_);
+    ++enqueued_;
+    changed_.notify_one();
+  }
 
   void Watch(const Communicator& channel) {
     const auto stream = device_.NewStream();  // its end waits for the sums, so they end before
@@ -86,12 +124,8 @@ class NcclAllReduce : public DeviceAllReduce {
       PendingMessage none = channel.ReceiveLater(kAnySource, 0);  // nobody sends it
       while (const std::shared_ptr<Event> sum = NextSum()) {
         stream->Await(sum);
-        Countdown left(timeout_);
-        while (!stream->WaitFor(std::min(kLook, left.Slice().count()))) {
-          none.Ready();  // throws if a rank has failed
-          if (left.Over())
-            throw Error(fmt::format("a sum over GPUs took longer than {:g} s", timeout_));
-        }
+        AwaitRanks(none, timeout_, "a sum over GPUs took longer than",
+                   [&](double seconds) { return stream->WaitFor(seconds); });
       }
     } catch (...) {
       Fail(std::current_exception(), *stream);
@@ -112,7 +146,7 @@ class NcclAllReduce : public DeviceAllReduce {
       failure_ = failure;
     }
     FailStream(stream, failure);
-    calls_.abort(comm_);
+    EndComm(calls_, calls_.abort, comm_, device_);
   }
 
   const NcclCalls& calls_;
@@ -128,6 +162,37 @@ class NcclAllReduce : public DeviceAllReduce {
   std::shared_ptr<void> watch_;
 };
 
+/// This rank's communicator. NCCL waits for the others there, and says nothing of one that is lost.
+ncclComm* Join(const Communicator& world, const Device& device, const NcclCalls& calls,
+               PendingMessage& none, const NcclId& id) {
+  const auto comm = std::make_shared<ncclComm*>();
+  LeaveableCall call([comm, ranks = world.size(), id, rank = world.rank(), &calls, &device] {
+    const int status = UseCudaDevice(device);
+    return status != 0 ? status : calls.join(comm.get(), ranks, id, rank);
+  });
+  std::optional<int> status;
+  AwaitRanks(none, JoinTimeout(world.timeout()), "the ranks did not come together in NCCL within",
+             [&](double seconds) { return (status = call.WaitFor(seconds)).has_value(); });
+  CheckNccl(calls, *status, "ncclCommInitRank");
+  return *comm;
+}
+
+/// The first sum connects the ranks.
+void Connect(const Communicator& world, Device& device, const NcclCalls& calls,
+             PendingMessage& none, ncclComm* comm) {
+  const Buffer one(device, sizeof(float));
+  Stream& stream = device.stream();
+  CheckNccl(calls, calls.sum(one.As<float>(), 1, comm, NativeStream(stream)), "ncclAllReduce");
+  try {
+    AwaitRanks(none, JoinTimeout(world.timeout()),
+               "the ranks' first sum over GPUs took longer than",
+               [&](double seconds) { return stream.WaitFor(seconds); });
+  } catch (...) {
+    EndComm(calls, calls.abort, comm, device);  // or the buffer's end would wait for it
+    throw;
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<DeviceAllReduce> MakeNcclAllReduce(const Communicator& world, Device& device,
@@ -140,16 +205,10 @@ std::unique_ptr<DeviceAllReduce> MakeNcclAllReduce(const Communicator& world, De
   if (world.rank() == 0) made.status = calls->make_id(&made.id);
   world.Broadcast(std::as_writable_bytes(std::span(&made, 1)), 0);
   CheckNccl(*calls, made.status, "ncclGetUniqueId");
-  NativeStream(device.stream());  // its GPU becomes the current one
-  ncclComm* comm = nullptr;
-  {
-    const JoinWatch watch(world.timeout());
-    CheckNccl(*calls, calls->join(&comm, world.size(), made.id, world.rank()), "ncclCommInitRank");
-    const Buffer one(device, sizeof(float));  // the first sum connects the ranks
-    Stream& stream = device.stream();
-    CheckNccl(*calls, calls->sum(one.As<float>(), 1, comm, NativeStream(stream)), "ncclAllReduce");
-    stream.Wait();
-  }
+  const Communicator channel = world.Duplicate();
+  PendingMessage none = channel.ReceiveLater(kAnySource, 0);  // nobody sends it
+  ncclComm* const comm = Join(world, device, *calls, none, made.id);
+  Connect(world, device, *calls, none, comm);
   return std::make_unique<NcclAllReduce>(*calls, comm, world, device);
 }
 

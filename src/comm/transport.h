@@ -63,6 +63,8 @@ class DeviceAllReduce {
   /// and does not wait. All of these ranks call it in the same order. The sums are bit-identical on
   /// all ranks. What fails later is thrown by the stream's next wait.
   virtual void Enqueue(Array<float> values, Stream& stream) = 0;
+  /// Sums that were enqueued in a capture have been launched on `stream`.
+  virtual void Launched(Stream& stream) = 0;
 };
 
 class Communicator;

@@ -30,10 +30,11 @@ void DrawMask(uint64_t key, uint64_t threshold, int64_t count, uint8_t* mask) {
 
 void DrawMasks(const DropoutShape& s, const DropoutCall& call) {
   const auto threshold = static_cast<uint64_t>(std::lround(s.keep * 65536));
+  const auto epoch = static_cast<uint64_t>(call.epoch ? *call.epoch : 0);
 #pragma omp parallel for schedule(static) if (s.batch * s.count > 16384)
   for (int64_t n = 0; n < s.batch; ++n) {
     const auto example = static_cast<uint64_t>(call.examples ? call.examples[n] : n);
-    Random key{call.seed, Word(Draw::kDropout), call.epoch, example, call.layer};
+    Random key{call.seed, Word(Draw::kDropout), epoch, example, call.layer};
     DrawMask(key.Bits(), threshold, s.count, call.mask + n * s.count);
   }
 }

@@ -20,7 +20,8 @@ struct DropoutShape {
 struct DropoutCall {
   /// With the ids of the batch's examples the key of their draws. A draw depends only on these
   /// and the element's position.
-  uint64_t seed = 0, epoch = 0, layer = 0;
+  uint64_t seed = 0, layer = 0;
+  const int64_t* epoch = nullptr;     ///< One number; null: 0.
   const int64_t* examples = nullptr;  ///< [batch]; null: 0, 1, 2, ...
   uint8_t* mask = nullptr;     ///< [batch, count]: written by Forward (1: kept), read by Backward.
   const void* from = nullptr;  ///< The input, or the output's gradient.
@@ -28,7 +29,7 @@ struct DropoutCall {
 
   template <typename Reach>
   void Addresses(const Reach& reach) {
-    reach(examples, mask, from, to);
+    reach(epoch, examples, mask, from, to);
   }
 };
 

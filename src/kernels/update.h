@@ -65,6 +65,7 @@ struct UpdateStart {
   UpdateScalars* scalars = nullptr;
   UpdateStep step;
   double clip_norm = 0;
+  bool starts = true;  ///< False: clips the step that is there.
 
   template <typename Reach>
   void Addresses(const Reach& reach) {
@@ -90,14 +91,18 @@ struct UpdateCall {
   int64_t part_count = 0;
   int64_t first = 0;  ///< With `parts`: the run's first element in the packed buffer.
   int64_t rows = 0;
+  /// Where the device counts the rows: their number, at most `rows`. Null: it is `rows`.
+  const int64_t* counted = nullptr;
   const int32_t* ids = nullptr;  ///< [rows]: each once. Null: a run.
   int32_t* steps = nullptr;      ///< Of each row of the slice; those of touched rows go on by 1.
 
   template <typename Reach>
   void Addresses(const Reach& reach) {
-    reach(span.values, span.gradient, scalars, parts, ids, steps);
+    reach(span.values, span.gradient, scalars, parts, counted, ids, steps);
     for (float*& state : span.state) reach(state);
   }
+  /// For who reads it where the rows lie.
+  constexpr int64_t Rows() const { return counted ? *counted : rows; }
 };
 
 /// A rule's arithmetic.

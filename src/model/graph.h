@@ -112,6 +112,12 @@ class GraphPlan {
   /// Clears the row collectors first.
   virtual void Backward(const Batch& batch, const ParamView& params,
                         const GradientReady& ready) = 0;
+  /// On a device, after Prepare: stands for the memory that the work of Forward and Backward uses
+  /// besides their arguments'. Another one: some has moved.
+  virtual std::shared_ptr<const void> Place() const = 0;
+  /// After Prepare, where that work is launched again without them: does what Backward does on the
+  /// host.
+  virtual void Launched(const ParamView& params) = 0;
   /// Scores [batch, outputs], f32, plain: the input of the loss.
   virtual Tensor Scores() const = 0;
   /// Mean loss of the last Forward's batch; while training, it includes the losses of auxiliary

@@ -79,6 +79,7 @@ class StagedPlan : public GraphPlan, public WorkingMemory {
       if (!Skipped(i)) list_[i].plan->CheckBatch(batch);
     Allocate(stages_, request_.target);
     FindArrays(batch);
+    if (!on_host() && request_.training) Send(batch);
     prepared_ = &batch;
   }
 
@@ -88,6 +89,7 @@ class StagedPlan : public GraphPlan, public WorkingMemory {
           "a plan computes with values in its own device's memory");
     view_ = request_.arithmetic == DType::kBf16 && !params.bf16 ? bf16_.Refresh(params) : params;
     non_finite_.clear();
+    if (arrays_->dense().type == DType::kU8) Normalize();
     for (size_t i = 0; i < list_.size(); ++i)
       if (!Skipped(i)) RunForward(i, batch);
     scores_ = OutputOf(stages_.scores);
@@ -114,6 +116,16 @@ class StagedPlan : public GraphPlan, public WorkingMemory {
           AddTo(list_[source.stage].gradient, source.gradient);
       Announce(stage, ready);
     }
+  }
+
+  std::shared_ptr<const void> Place() const override { return place_; }
+  void Launched(const ParamView& params) override {
+    prepared_ = nullptr;
+    for (Stage& stage : list_)
+      for (size_t p = 0; p < stage.params.size(); ++p)
+        if (const int slice = stage.node->slices[p];
+            layout_.slices()[slice].kind == SliceKind::kRowSparse)
+          stage.plan->LeaveRows(params.gradients->rows(slice));
   }
 
   Tensor Scores() const override { return scores_; }
@@ -173,12 +185,19 @@ class StagedPlan : public GraphPlan, public WorkingMemory {
       arrays_ = &own_arrays_;
     }
     dense_ = arrays_->dense();
-    if (dense_.type == DType::kU8) Normalize();
+    if (dense_.type != DType::kU8) return;
+    if (!normalize_) normalize_ = MakeNormalize(request_.target);
+    dense_ = {.shape = dense_.shape, .data = normalized_.Reserve<float>(dense_.Count())};
+  }
+
+  void Send(const Batch& batch) {
+    bool moved = !place_;
+    for (const Stage& stage : list_)
+      if (stage.trained && stage.plan->Send(batch)) moved = true;
+    if (moved) place_ = std::make_shared<char>();
   }
 
   void Normalize() {
-    if (!normalize_) normalize_ = MakeNormalize(request_.target);
-    dense_ = {.shape = dense_.shape, .data = normalized_.Reserve<float>(dense_.Count())};
     normalize_->Forward({.stored = arrays_->dense(),
                          .input = dense_,
                          .scales = arrays_->scales(),
@@ -285,6 +304,7 @@ class StagedPlan : public GraphPlan, public WorkingMemory {
             .sparse = arrays_->sparse(),
             .labels = arrays_->labels(),
             .examples = arrays_->examples(),
+            .epoch = arrays_->epoch(),
             .input = input,
             .output = OutputOf(static_cast<int>(i)),
             .input_gradient = GradientOf(first, input),
@@ -321,6 +341,7 @@ class StagedPlan : public GraphPlan, public WorkingMemory {
   const BatchArrays* arrays_ = nullptr;  // of the last Prepare
   Tensor dense_;                         // likewise: the input
   GrowingBuffer normalized_;             // it, where the batch has bytes
+  std::shared_ptr<const void> place_;    // of training on a device
   std::unique_ptr<Kernel<NormalizeCall>> normalize_;
   std::unique_ptr<SumKernel> sum_;
   SumCall add_;

@@ -107,6 +107,7 @@ struct LayerCall {
   SparseRows sparse = {};             ///< The batch's sparse input, on the target's device.
   Labels labels = {};                 ///< The batch's, on the target's device.
   const int64_t* examples = nullptr;  ///< Likewise Batch::examples; null: not known.
+  const int64_t* epoch = nullptr;     ///< Likewise of Batch::epoch.
   Tensor input;
   Tensor output;
   Tensor input_gradient;   ///< Written by Backward; null data if not needed.
@@ -132,6 +133,11 @@ class LayerPlan {
   /// Throws Error for labels or ids that the layer cannot take. Called before each batch's Forward,
   /// which does not look at them.
   virtual void CheckBatch(const Batch& /*batch*/) const {}
+  /// On a device, before each Forward of training: sends there what the host finds out for
+  /// Backward. True: memory that Backward uses has moved.
+  virtual bool Send(const Batch& /*batch*/) { return false; }
+  /// After Send: what Backward leaves on the host, where its work is launched without it.
+  virtual void LeaveRows(RowGradient& /*rows*/) const {}
   virtual void Forward(const LayerCall& call) = 0;
   virtual void Backward(const LayerCall& call) = 0;
 

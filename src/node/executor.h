@@ -54,6 +54,10 @@ struct ExecutorContext {
 /// Settings of one step.
 struct ExecutorStep {
   GradientReady ready = {};  ///< Called for each slice whose gradient is complete; may be empty.
+  bool beside = false;  ///< What `ready` starts goes on beside the pass: nothing of it is captured.
+  /// If not empty, `ready` only enqueues, and may be captured with the pass; called where that is
+  /// launched in place of calls of `ready`. Empty: `ready` comes after what is captured.
+  std::function<void()> launched = {};
   double learning_rate = 0;  ///< For updates in place.
   Head* head = nullptr;  ///< Computes the graph's head elsewhere; null: the graph is whole. Always
                          ///< null for executors that update in place.

@@ -1,10 +1,10 @@
-// CapturedUpdate: remembers the last update's calls, and leaves out those that were made before.
+// CapturedUpdate: remembers the last update, and enqueues the next one like it.
 #include "optim/captured_update.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
+#include "optim/device_update.h"
 
 namespace yoke {
 namespace {
@@ -15,82 +15,54 @@ bool SameStep(const UpdateStep& a, const UpdateStep& b) {
          a.decay_rate == b.decay_rate && a.decay == b.decay;
 }
 
+bool SameOperands(const ApplyRequest& a, const ApplyRequest& b) {
+  return &a.gradients == &b.gradients && a.clip_norm == b.clip_norm &&
+         a.slices.begin == b.slices.begin && a.slices.end == b.slices.end;
+}
+
+/// Whether the gradient's length is of more than dense gradients as the pass leaves them: of
+/// touched rows, whose number is one of the launch, or without frozen slices.
+bool IsLongerThanDense(const ParamLayout& layout, const RuleState& state) {
+  for (size_t i = 0; i < layout.slices().size(); ++i)
+    if (layout.slices()[i].kind == SliceKind::kRowSparse || state.Of(i).frozen()) return true;
+  return false;
+}
+
 }  // namespace
 
 bool CapturedUpdate::Ready() const {
-  return allowed_ && !calls_.empty() && last_.clip_norm == 0 &&
-         std::ranges::none_of(calls_, [](const UpdateCall& call) { return call.ids; });
+  return allowed_ && last_ &&
+         !(ClipsOnDevice(last_->request) &&
+           IsLongerThanDense(last_->params.layout(), last_->request.state));
 }
 
 void CapturedUpdate::Begin(double learning_rate) {
-  Check(Ready() && !begun_ && made_ == 0, "an update ends before the next one begins");
-  last_.step.learning_rate = learning_rate;
-  ++last_.step.step;
-  start_.Forward(last_);
-  begun_ = true;
+  Check(Ready() && !std::exchange(begun_, true), "an update ends before the next one begins");
+  last_->step.learning_rate = learning_rate;
+  ++last_->step.step;
+  const RuleState& state = last_->request.state;
+  state.start()->Forward({.scalars = state.on_device(), .step = last_->step});
 }
 
-void CapturedUpdate::Enqueue() {
-  for (const UpdateCall& call : calls_) update_.Forward(call);
+void CapturedUpdate::Enqueue() const {
+  const ApplyRequest& request = last_->request;
+  if (ClipsOnDevice(request)) {
+    SumSquares(last_->params, request);
+    request.state.start()->Forward(
+        {.scalars = request.state.on_device(), .clip_norm = request.clip_norm, .starts = false});
+  }
+  UpdateOnDevice(last_->params, request);
 }
 
-void CapturedUpdate::Start(const UpdateStart& call) {
-  Check(made_ == 0, "an update consists of as many calls as the one before");
+bool CapturedUpdate::IsMade(const ParamStore& params, const ApplyRequest& request,
+                            const UpdateStep& step) {
   if (std::exchange(begun_, false)) {
-    Check(SameStep(call.step, last_.step) && call.clip_norm == 0,
+    Check(SameStep(step, last_->step) && SameOperands(request, last_->request),
           "the update that was enqueued with a step is the one that follows it");
-    made_ = calls_.size();
-    return;
+    return true;
   }
-  last_ = call;
-  calls_.clear();
-  start_.Forward(call);
-}
-
-void CapturedUpdate::Update(const UpdateCall& call) {
-  if (made_ > 0) {
-    --made_;
-    return;
-  }
-  calls_.push_back(call);
-  update_.Forward(call);
-}
-
-class SeenStart : public Kernel<UpdateStart> {
- public:
-  SeenStart(std::unique_ptr<Kernel<UpdateStart>> start, Kernel<UpdateCall>& update)
-      : start_(std::move(start)), captured_(*start_, update) {}
-  void Forward(const UpdateStart& call) override { captured_.Start(call); }
-  std::string name() const override { return start_->name(); }
-  CapturedUpdate& captured() { return captured_; }
-
- private:
-  std::unique_ptr<Kernel<UpdateStart>> start_;
-  CapturedUpdate captured_;
-};
-
-class SeenUpdate : public Kernel<UpdateCall> {
- public:
-  SeenUpdate(std::unique_ptr<Kernel<UpdateCall>> update, CapturedUpdate& captured)
-      : update_(std::move(update)), captured_(captured) {}
-  void Forward(const UpdateCall& call) override { captured_.Update(call); }
-  std::string name() const override { return update_->name(); }
-
- private:
-  std::unique_ptr<Kernel<UpdateCall>> update_;
-  CapturedUpdate& captured_;
-};
-
-UpdateKernels Seen(UpdateKernels kernels) {
-  auto start = std::make_unique<SeenStart>(std::move(kernels.start), *kernels.update);
-  CapturedUpdate& captured = start->captured();
-  return {.start = std::move(start),
-          .update = std::make_unique<SeenUpdate>(std::move(kernels.update), captured)};
-}
-
-CapturedUpdate* CapturedUpdateOf(const RuleState& state) {
-  auto* const seen = dynamic_cast<SeenStart*>(state.start());
-  return seen ? &seen->captured() : nullptr;
+  last_.emplace(Seen{params, request, step});
+  return false;
 }
 
 }  // namespace yoke

@@ -17,6 +17,7 @@
 #include "kernels/vectors.h"
 #include "optim/bf16_update.h"
 #include "optim/captured_update.h"
+#include "optim/device_update.h"
 #include "optim/layerwise.h"
 #include "tensor/captured_work.h"
 
@@ -50,7 +51,7 @@ struct UpdateLoop {
     if (call.parts) return UpdateParts(call);
     UpdateStep step = call.settings.Of(call.scalars->step);
     if (!call.ids) return rule->Update(call.span, step);
-    for (int64_t r = 0; r < call.rows; ++r) {
+    for (int64_t r = 0; r < call.Rows(); ++r) {
       UpdateSpan row = RowOf(call.span, call.ids[r]);
       row.gradient += r * row.count;
       step.step = ++call.steps[call.ids[r]];
@@ -73,48 +74,11 @@ constexpr int64_t kFindRow = 32;  // elements that could be updated while a row 
 /// Rows prefetched before their update.
 constexpr int64_t kAhead = 4;
 
-/// The addresses of a model's values, state arrays and dense gradient.
-struct Addresses {
-  Addresses(const ParamStore& params, const ApplyRequest& request)
-      : all{.values = params.values().data}, gradient(request.gradients.dense().data) {
-    for (size_t i = 0; i < request.state.names().size(); ++i)
-      all.state[i] = request.state.array(static_cast<int>(i)).data;
-  }
-  /// Elements [offset, offset + count).
-  UpdateSpan At(int64_t offset, int64_t count) const {
-    UpdateSpan span = all;
-    span.values += offset;
-    for (float*& state : span.state)
-      if (state) state += offset;
-    span.count = count;
-    return span;
-  }
-  UpdateSpan DenseAt(int64_t offset, int64_t count) const {
-    UpdateSpan span = At(offset, count);
-    span.gradient = gradient + offset;
-    return span;
-  }
-
-  UpdateSpan all;
-  const float* gradient;
-};
-
-/// The range of dense elements that these slices cover.
-std::pair<int64_t, int64_t> DenseElements(const ParamLayout& layout, const SliceRange& slices) {
-  int64_t begin = layout.dense_size(), end = 0;
-  for (size_t i = 0; i < layout.slices().size(); ++i) {
-    const Slice& slice = layout.slices()[i];
-    if (slice.kind != SliceKind::kDense || !slices.Has(i)) continue;
-    begin = std::min(begin, slice.offset);
-    end = std::max(end, slice.offset + layout.Extent(slice));
-  }
-  return {std::min(begin, end), end};
-}
-
 /// A thread's part of every slice: the first thread has the first rows and so on, as in the kernels
 /// that use weights and gradients. So elements stay in the cache of one core.
-void ApplyPart(const ParamLayout& layout, const Addresses& addresses, const ApplyRequest& request,
-               const UpdateStep& step, int64_t thread, int64_t threads) {
+void ApplyPart(const ParamLayout& layout, const UpdateAddresses& addresses,
+               const ApplyRequest& request, const UpdateStep& step, int64_t thread,
+               int64_t threads) {
   for (size_t i = 0; i < layout.slices().size(); ++i) {
     const Slice& slice = layout.slices()[i];
     if (slice.kind != SliceKind::kDense || !request.slices.Has(i)) continue;
@@ -129,8 +93,8 @@ void ApplyPart(const ParamLayout& layout, const Addresses& addresses, const Appl
   }
 }
 
-void ApplyLayers(const ParamLayout& layout, const Addresses& addresses, const ApplyRequest& request,
-                 const UpdateStep& step, const LayerwiseRule& rule) {
+void ApplyLayers(const ParamLayout& layout, const UpdateAddresses& addresses,
+                 const ApplyRequest& request, const UpdateStep& step, const LayerwiseRule& rule) {
   for (size_t i = 0; i < layout.slices().size(); ++i) {
     const Slice& slice = layout.slices()[i];
     const SliceSettings settings = request.state.Of(i);
@@ -144,7 +108,7 @@ void ApplyLayers(const ParamLayout& layout, const Addresses& addresses, const Ap
 
 void ApplyDense(ParamStore& params, const ApplyRequest& request, const UpdateStep& step) {
   const ParamLayout& layout = params.layout();
-  const Addresses addresses(params, request);
+  const UpdateAddresses addresses(params, request);
   if (const auto* rule = dynamic_cast<const LayerwiseRule*>(&request.rule))
     return ApplyLayers(layout, addresses, request, step, *rule);
   if (layout.dense_size() < kParallelCount || omp_get_max_threads() == 1)  // a team would allocate
@@ -171,87 +135,6 @@ UpdateFacts FactsOf(const ParamLayout& layout, double norm, const SliceRange& sl
   for (size_t i = 0; i < layout.slices().size(); ++i)
     if (slices.Has(i)) facts.elements += layout.slices()[i].Count();
   return facts;
-}
-
-/// The factor by which these gradients are at most `clip_norm` long.
-double ClippedScale(double gradient_scale, double gradient_norm, double clip_norm) {
-  const double norm = gradient_scale * gradient_norm;
-  return gradient_scale * (norm > clip_norm ? clip_norm / norm : 1);
-}
-
-/// Whether the device clips: a rule that tunes itself is told the clipped length on the host.
-bool ClipsOnDevice(const ApplyRequest& request) {
-  return request.clip_norm > 0 && request.rule.Scalars() == 0 && request.state.on_device();
-}
-
-/// Sets the scalars of an update.
-struct StartLoop {
-  using Call = UpdateStart;
-  static void Forward(const Call& call) {
-    UpdateStep& step = call.scalars->step;
-    step = call.step;
-    if (call.clip_norm > 0)
-      step.gradient_scale = ClippedScale(step.gradient_scale,
-                                         std::sqrt(call.scalars->squares.gradient), call.clip_norm);
-  }
-};
-
-const KernelList<UpdateStart, NoShape> kUpdateStart("update start",
-                                                    {.backward = false, .bf16 = false},
-                                                    {{"cuda", "cuda", cuda::Make},
-                                                     {"loops", LoopsOf<StartLoop>}});
-
-/// Enqueues the sum of the squares of all gradients.
-void SumSquares(const ParamStore& params, const ApplyRequest& request) {
-  const ParamLayout& layout = params.layout();
-  double* const sum = &request.state.on_device()->squares.gradient;
-  const auto [begin, end] = DenseElements(layout, request.slices);
-  const Array<const float> none = params.values().First(0);
-  SquareSum(begin < end ? request.gradients.dense().Part(begin, end) : none, sum);
-  for (size_t i = 0; i < layout.slices().size(); ++i)
-    if (const Array<const float> rows = request.gradients.rows(static_cast<int>(i)).values_there;
-        rows.count > 0 && request.slices.Has(i))
-      AddSquareSum(rows, sum);
-}
-
-void UpdateRowsOnDevice(const Slice& slice, int index, const UpdateSpan& first,
-                        const ApplyRequest& request) {
-  const RowGradient& rows = request.gradients.rows(index);
-  if (rows.ids_there.count == 0) return;
-  UpdateCall call = {.span = first,
-                     .scalars = request.state.on_device(),
-                     .settings = request.state.Of(static_cast<size_t>(index)),
-                     .rows = rows.ids_there.count,
-                     .ids = rows.ids_there.data,
-                     .steps = request.state.row_steps(index).data};
-  call.span.count = slice.RowWidth();
-  call.span.gradient = rows.values_there.data;
-  request.state.update()->Forward(call);
-}
-
-/// On a device: one call for all dense slices, and one for each row-sparse slice.
-void ApplyOnDevice(ParamStore& params, const ApplyRequest& request, const UpdateStep& step) {
-  const ParamLayout& layout = params.layout();
-  UpdateScalars* const scalars = request.state.on_device();
-  const bool clips = ClipsOnDevice(request);
-  if (clips) SumSquares(params, request);
-  request.state.start()->Forward(
-      {.scalars = scalars, .step = step, .clip_norm = clips ? request.clip_norm : 0});
-  const Addresses addresses(params, request);
-  const auto [begin, end] = DenseElements(layout, request.slices);
-  const Array<const UpdatePart> parts = request.state.parts();
-  if (begin < end && (parts.count > 0 || request.state.UpdatesAlike()))
-    request.state.update()->Forward({.span = addresses.DenseAt(begin, end - begin),
-                                     .scalars = scalars,
-                                     .parts = parts.data,
-                                     .part_count = parts.count,
-                                     .first = begin});
-  for (size_t i = 0; i < layout.slices().size(); ++i) {
-    const Slice& slice = layout.slices()[i];
-    if (slice.kind == SliceKind::kRowSparse && request.slices.Has(i) &&
-        !request.state.Of(i).frozen())
-      UpdateRowsOnDevice(slice, static_cast<int>(i), addresses.At(slice.offset, 0), request);
-  }
 }
 
 /// Calls fetch(id) for each touched row some rows before update(id, its gradient, its step). Rows
@@ -283,7 +166,7 @@ void ApplyRows(ParamStore& params, const ApplyRequest& request, int index, const
   const Slice& slice = params.layout().slices()[index];
   const int64_t width = slice.RowWidth();
   const UpdateRule& rule = RowRule(request);
-  const Addresses addresses(params, request);
+  const UpdateAddresses addresses(params, request);
   const auto span_of = [&](int64_t id) { return addresses.At(slice.offset + id * width, width); };
   const auto fetch = [&](int32_t id) __attribute__((always_inline)) {  // see fetch_ahead.h
     const UpdateSpan next = span_of(id);
@@ -383,8 +266,6 @@ const std::vector<RuleEntry>& rules() {
   return entries;
 }
 
-const OperationEntry& UpdateStartOperation() { return kUpdateStart; }
-
 namespace {
 using Rule = const UpdateRule*;
 std::unique_ptr<Kernel<UpdateCall>> OnCuda(const Rule& rule, const Target& target) {
@@ -415,12 +296,10 @@ RuleState::RuleState(const ParamLayout& layout, const UpdateRule& rule, Device& 
   if (device.IsHost()) return;
   on_device_ = Buffer(device, sizeof(UpdateScalars));
   const Target target = {.device = &device, .stream = stream ? stream : &device.stream()};
-  start_ = kUpdateStart.Make({}, target);
+  start_ = MakeUpdateStart(target);
   update_ = rule.MakeKernel(target);
-  if (rule.Scalars() > 0 || !dynamic_cast<CapturingStream*>(target.stream)) return;
-  UpdateKernels seen = Seen({.start = std::move(start_), .update = std::move(update_)});
-  start_ = std::move(seen.start);
-  update_ = std::move(seen.update);
+  if (rule.Scalars() == 0 && dynamic_cast<CapturingStream*>(target.stream))
+    captured_ = std::make_unique<CapturedUpdate>();
 }
 
 void RuleState::SetSlices(const ParamLayout& layout, std::vector<SliceSettings> settings) {
@@ -439,6 +318,8 @@ void RuleState::SetSlices(const ParamLayout& layout, std::vector<SliceSettings> 
   parts_ = Buffer(on_device_.device(), static_cast<int64_t>(parts.size() * sizeof(UpdatePart)));
   if (!parts.empty()) Copy(AllOf<UpdatePart>(parts_), OnHost(std::span<const UpdatePart>(parts)));
 }
+
+RuleState::~RuleState() = default;
 
 int64_t RuleState::bytes() const {
   auto bytes = static_cast<int64_t>(scalars_.size() * sizeof(float));

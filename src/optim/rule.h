@@ -82,6 +82,8 @@ struct RuleEntry {
 };
 const std::vector<RuleEntry>& rules();
 
+class CapturedUpdate;
+
 /// A rule's state for one parameter layout: arrays packed and stored like the values, scalars, and
 /// a step count for each row of row-sparse slices.
 class RuleState {
@@ -89,6 +91,7 @@ class RuleState {
   /// `stream`: of the device's kernels; null: its own.
   RuleState(const ParamLayout& layout, const UpdateRule& rule, Device& device,
             const Rounding& rounding = {}, Stream* stream = nullptr);
+  ~RuleState();
   Array<float> array(int i) const { return AllOf<float>(arrays_[i]); }
   const std::vector<std::string>& names() const { return names_; }
   /// Number of updates so far of each row of a row-sparse slice; empty for other slices.
@@ -110,6 +113,8 @@ class RuleState {
   UpdateScalars* on_device() const { return on_device_.As<UpdateScalars>(); }
   Kernel<UpdateStart>* start() const { return start_.get(); }
   Kernel<UpdateCall>* update() const { return update_.get(); }
+  /// Where the device's stream captures, of a rule that does not tune itself; else null.
+  CapturedUpdate* captured() const { return captured_.get(); }
   /// On a device, where not all slices are updated alike: the dense ones that are not frozen.
   Array<const UpdatePart> parts() const { return AllOf<const UpdatePart>(parts_); }
   /// Memory in which the host reads them.
@@ -128,6 +133,7 @@ class RuleState {
   HostCopy scalars_copy_;
   std::unique_ptr<Kernel<UpdateStart>> start_;
   std::unique_ptr<Kernel<UpdateCall>> update_;
+  std::unique_ptr<CapturedUpdate> captured_;
 };
 
 /// Slices [begin, end) of a layout; all of them by default.

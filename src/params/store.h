@@ -18,8 +18,16 @@ struct RowGradient {
   /// Both on a device, in memory of the plan that computes there. Empty on the host.
   Array<const int32_t> ids_there = {};
   Array<const float> values_there = {};
+  /// Where the device counts the rows: their number, at most `most_there`. Null: it is
+  /// ids_there.count.
+  const int64_t* counted_there = nullptr;
+  int64_t most_there = 0;
 
-  void Clear() { ids.clear(), values.clear(), ids_there = {}, values_there = {}; }
+  void ClearThere() { ids_there = {}, values_there = {}, counted_there = nullptr, most_there = 0; }
+  void Clear() {
+    ids.clear(), values.clear();
+    ClearThere();
+  }
 };
 
 /// Destination of gradients: one dense packed buffer, and a row collector for each row-sparse

@@ -3,6 +3,7 @@
 // all-reduce of the model, a bucket at a time.
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/options.h"
@@ -38,7 +39,15 @@ class AllReduce : public Strategy {
 
   void Prepare() override {
     if (accumulated_ == 0) DropSums();
-    if (world_.size() > 1) thread_.Begin();
+    if (world_.size() == 1) return;
+    Device& device = *context_.params.values().device;
+    // Asked by all ranks, wherever their values lie.
+    const bool sums = world_.SumsOnDevice(device) && compressor_.kind() == Compression::kNone;
+    if (sums && accumulate_ == 1 && !rows_.any())
+      there_.emplace(
+          There{.main = device.stream(), .sums = device.NewStream(), .before = {}, .end = {}});
+    else
+      thread_.Begin();
   }
 
   ParamView View(const StrategyStep& step) override {
@@ -46,13 +55,23 @@ class AllReduce : public Strategy {
     weight_ = step.team_examples == 0 ? 1
                                       : static_cast<double>(step.examples * world_.size()) /
                                             static_cast<double>(step.team_examples);
-    overlap_ = world_.size() > 1 && accumulate_ == 1;
     return context_.params.View(&context_.gradients);
   }
 
   void GradientReady(int slice) override {
-    if (overlap_) buckets_.Complete(slice, [this](const Bucket& bucket) { Enqueue(bucket); });
+    if (Overlaps()) buckets_.Complete(slice, [this](const Bucket& bucket) { Enqueue(bucket); });
   }
+
+  /// Gradients of ranks that weigh alike are multiplied by no number of the step.
+  SliceExchange ExchangeOfSlices() const override {
+    if (!Overlaps()) return SliceExchange::kNone;
+    return there_ && weight_ == 1 ? SliceExchange::kEnqueued : SliceExchange::kBeside;
+  }
+  void Launched() override {
+    buckets_.Skip();
+    world_.SumsLaunched(there_->main);
+  }
+  bool UpdatesFirst() const override { return there_.has_value(); }
 
   void Step(const StrategyStep& step) override {
     examples_ += step.team_examples;
@@ -62,7 +81,7 @@ class AllReduce : public Strategy {
       buckets_.Rest([this](const Bucket& bucket) { Enqueue(bucket); });
       if (accumulate_ == 1) row_staging_.Read(context_.gradients);
       rows_.Sum(world_, weight_, context_.gradients);
-      thread_.Wait();
+      if (!there_) thread_.Wait();
     }
     if (accumulate_ > 1 || world_.size() > 1) row_staging_.Write(context_.gradients);
     update_.Step(step, 1.0 / world_.size());
@@ -116,7 +135,19 @@ class AllReduce : public Strategy {
   void Enqueue(const Bucket& bucket) {
     // Ranks with fewer examples than others weigh less.
     if (weight_ != 1) Scale(Gradient(bucket), static_cast<float>(weight_));
+    if (there_) return SumThere(bucket);
     thread_.Do([this, &bucket](SideThread::Endpoint& here) { Sum(here.world(), bucket); });
+  }
+
+  /// Beside what the pass enqueues from now on; what follows the last bucket comes after the sums.
+  void SumThere(const Bucket& bucket) {
+    auto& [main, sums, before, end] = *there_;
+    main.Record(before);
+    sums->Await(before);
+    world_.AllReduce(Gradient(bucket), *sums);
+    if (&bucket != &buckets_.all().back()) return;
+    sums->Record(end);
+    main.Await(end);
   }
 
   void Sum(const Communicator& world, const Bucket& bucket) {
@@ -124,6 +155,7 @@ class AllReduce : public Strategy {
     SumCompressed(world, compressor_, Gradient(bucket), bucket.begin);
   }
 
+  bool Overlaps() const { return world_.size() > 1 && accumulate_ == 1; }
   Array<float> Gradient(const Bucket& bucket) const {
     return context_.gradients.dense().Part(bucket.begin, bucket.end);
   }
@@ -155,8 +187,16 @@ class AllReduce : public Strategy {
     for (RowSum& sum : row_sums_) sum.Reset();
   }
 
+  /// Where sums are only enqueued, on a stream of their own.
+  struct There {
+    Stream& main;
+    std::unique_ptr<Stream> sums;
+    std::shared_ptr<Event> before, end;
+  };
+
   StrategyContext context_;
   Communicator world_;  // all collectives of the training thread
+  std::optional<There> there_;
   int64_t accumulate_;
   Compressor compressor_;
   Update update_;
@@ -165,7 +205,6 @@ class AllReduce : public Strategy {
   RowStaging row_staging_;
   Buckets buckets_;
   double weight_ = 1;
-  bool overlap_ = false;
   Buffer sum_;  // of the steps since the last exchange
   std::vector<RowSum> row_sums_;
   int64_t accumulated_ = 0, accumulated_examples_ = 0;

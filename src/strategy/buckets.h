@@ -38,6 +38,8 @@ class Buckets {
     --missing_[bucket_of_[slice]];
     while (next_ < all_.size() && missing_[next_] == 0) send(all_[next_++]);
   }
+  /// All slices are complete, and their buckets sent by others.
+  void Skip() { next_ = all_.size(); }
   /// Calls it for those left.
   template <typename Send>
   void Rest(const Send& send) {

@@ -93,6 +93,10 @@ class ComputeGroups : public Strategy {
     if (overlaps_) buckets_.Complete(slice, [this](const Bucket& bucket) { SumAhead(bucket); });
   }
 
+  SliceExchange ExchangeOfSlices() const override {
+    return overlaps_ ? SliceExchange::kBeside : SliceExchange::kNone;
+  }
+
   void Step(const StrategyStep& step) override {
     if (overlaps_) {
       buckets_.Rest([this](const Bucket& bucket) { SumAhead(bucket); });

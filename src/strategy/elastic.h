@@ -53,6 +53,7 @@ class Elastic : public Strategy {
 
   void Prepare() override;
   ParamView View(const StrategyStep& step) override;
+  bool UpdatesFirst() const override { return true; }
   void Step(const StrategyStep& step) override;
   bool ExchangesBefore(const StrategyStep& step) const override { return IsDue(step); }
   bool ExchangesAfter(const StrategyStep& step) const override { return IsDue(step); }

@@ -14,6 +14,7 @@ class None : public Strategy {
     return context_.params.View(&context_.gradients);
   }
 
+  bool UpdatesFirst() const override { return true; }
   void Step(const StrategyStep& step) override { update_.Step(step); }
 
   bool ExchangesBefore(const StrategyStep& /*step*/) const override { return false; }

@@ -57,6 +57,7 @@ class Outer : public Strategy {
   ExchangeCounts Counts() const override;
   Value State() const override;
   void Restore(const Value& state) override;
+  bool UpdatesFirst() const override { return true; }
   std::vector<SavedTensor> Tensors() override;
   void Finish() override;
   Rescued Recover() override;

@@ -94,7 +94,7 @@ void RowStaging::Read(Gradients& gradients) {
     RowGradient& rows = gradients.rows(tables_[t].slice);
     ResizeWithRoom(rows.values, rows.values_there.count);
     std::copy_n(staged[t], rows.values_there.count, rows.values.data());
-    rows.ids_there = {}, rows.values_there = {};
+    rows.ClearThere();
   }
 }
 

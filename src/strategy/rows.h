@@ -22,6 +22,7 @@ class RowExchange {
  public:
   explicit RowExchange(const ParamLayout& layout);
 
+  bool any() const { return !tables_.empty(); }  ///< Whether there are row-sparse slices.
   /// Called by all ranks: their rows become the sum over the ranks of weight * rows.
   void Sum(const Communicator& world, double weight, Gradients& gradients);
   /// The same, but only rank 0 gets the sum.

@@ -28,6 +28,7 @@ class Sgp : public Strategy {
 
   void Prepare() override;
   ParamView View(const StrategyStep& step) override;
+  bool UpdatesFirst() const override { return true; }
   void Step(const StrategyStep& step) override;
   /// Takes what is under way to this rank, so that the sums of x_i and w_i over the ranks are
   /// complete. The next View takes it back, to be used when it is due.

@@ -68,6 +68,18 @@ class Strategy {
   virtual ParamView View(const StrategyStep& step) = 0;
   /// Called when a slice's gradient is complete; may only enqueue.
   virtual void GradientReady(int /*slice*/) {}
+  /// What GradientReady starts in this step, asked after View.
+  enum class SliceExchange : uint8_t {
+    kNone,
+    kEnqueued,  ///< It only enqueues on the device, and the same in each such step.
+    kBeside,    ///< Else: it goes on beside the rest of the pass.
+  };
+  virtual SliceExchange ExchangeOfSlices() const { return SliceExchange::kNone; }
+  /// What GradientReady enqueued in a step before has been launched again in its place.
+  virtual void Launched() {}
+  /// Whether Step first updates `params` by the gradient that the pass and GradientReady leave, if
+  /// this rank has examples, and nothing reads the values between View and that.
+  virtual bool UpdatesFirst() const { return false; }
   /// If it serves the head: the head that computes between View and Step instead of the executor.
   /// The head's values in the view are then outdated, and its gradients are not used.
   virtual Head* RemoteHead() { return nullptr; }

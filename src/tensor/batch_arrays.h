@@ -32,7 +32,7 @@ class BatchArrays {
     if (dense_.type == DType::kU8) TakeScales(batch);
     sparse_ = sparse_copy_.Of(batch.sparse);
     TakeLabels(batch);
-    examples_ = batch.examples.empty() ? nullptr : examples_copy_.Of(batch.examples);
+    TakeExamples(batch);
   }
   /// Take on another device; what `stream` runs from Join on finds the copies there.
   void Send(const Batch& batch) {
@@ -48,6 +48,7 @@ class BatchArrays {
   const SparseRows& sparse() const { return sparse_; }
   const Labels& labels() const { return labels_; }
   const int64_t* examples() const { return examples_; }  ///< Null: not known.
+  const int64_t* epoch() const { return epoch_; }        ///< Of Batch::epoch.
 
  private:
   void TakeLabels(const Batch& batch) {
@@ -59,6 +60,21 @@ class BatchArrays {
       labels_.targets = targets_copy_.Of(batch.targets);
     else
       labels_.sets = sets_copy_.Of(batch.labels);
+  }
+
+  /// Ids and the epoch in one copy.
+  void TakeExamples(const Batch& batch) {
+    const auto count = static_cast<int64_t>(batch.examples.size());
+    if (target_.device->IsHost()) {
+      examples_ = count > 0 ? batch.examples.data() : nullptr;
+      epoch_ = &batch.epoch;
+      return;
+    }
+    numbers_.assign(batch.examples.begin(), batch.examples.end());
+    numbers_.push_back(batch.epoch);
+    const int64_t* const there = examples_copy_.Of(numbers_);
+    examples_ = count > 0 ? there : nullptr;
+    epoch_ = there + count;
   }
 
   struct ArrayCopy {
@@ -110,7 +126,9 @@ class BatchArrays {
   const ImageCrop* crops_ = nullptr;
   SparseRows sparse_;
   Labels labels_;
+  std::vector<int64_t> numbers_;  // on another device: examples, and the epoch
   const int64_t* examples_ = nullptr;
+  const int64_t* epoch_ = nullptr;
   ArrayCopy dense_copy_, scales_copy_, crops_copy_;
   SparseCopy sparse_copy_;
   ArrayCopy classes_copy_;

@@ -27,6 +27,12 @@ class GrowingBuffer {
     return count > 0 ? buffer_.As<T>() : nullptr;
   }
 
+  /// So many elements fit without growing.
+  template <typename T>
+  int64_t Room() const {
+    return buffer_.bytes() / static_cast<int64_t>(sizeof(T));
+  }
+
   /// The host's elements where the target computes: on the host themselves; on another device a
   /// copy, so they must stay as they are until the stream has waited.
   template <typename T>

@@ -78,15 +78,13 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       "executor single or split",
       job.cluster.Where("strategy"), entry_.name, job.node.String("executor"));
   strategy_ = entry_.make(job.cluster, context);
-  // A strategy that only applies the rule; clipped gradients and averages come after the pass.
-  if (CapturedUpdate* const update = CapturedUpdateOf(state_); update && entry_.name == "none")
-    update->Allow();
   if (InVirtualTime(world_) && !executor_->in_place())
     WorkInVirtualTime(data, setting.steps_per_epoch * BatchOf(job), *setting.shared);
   work_.ready = [this](int slice) {
     ClearFrozen(layout(), state_, slice, gradients_);
     strategy_->GradientReady(slice);
   };
+  launched_ = [this] { strategy_->Launched(); };
   work_.head = strategy_->RemoteHead();
   if (job.train.Has("average")) {
     RequireRunningMean(job, executor_->in_place(), layout());
@@ -143,6 +141,12 @@ void Replica::WorkInVirtualTime(const DataInfo& data, int64_t examples, SharedEx
                                                    devices_.all()[0]->name());
   charged->InParts(ChipPartsOf(job_.node, graph_.task(), examples));
   executor_ = std::move(charged);
+}
+
+void Replica::Prepare() {
+  strategy_->Prepare();
+  if (CapturedUpdate* const update = state_.captured(); update && strategy_->UpdatesFirst())
+    update->Allow();
 }
 
 StateTensor Replica::WeightsTensor(HostCopies& copies) const {
@@ -257,6 +261,9 @@ void Replica::RequireTraining(int64_t step, int64_t rest) const {
 ParamView Replica::Enter(const StrategyStep& step) {
   const CountedAs scope("update");
   ParamView view = strategy_->View(step);
+  const Strategy::SliceExchange exchange = strategy_->ExchangeOfSlices();
+  work_.beside = exchange == Strategy::SliceExchange::kBeside;
+  work_.launched = exchange == Strategy::SliceExchange::kEnqueued ? launched_ : nullptr;
   view.states = &states_;
   return view;
 }

@@ -71,7 +71,7 @@ class Replica {
   void Rescue(SurvivorState& survivor);
   /// Prepares the first step. Call it after Broadcast, and after OwnTensors are restored if there
   /// are any.
-  void Prepare() { strategy_->Prepare(); }
+  void Prepare();
   /// Throws UserError if the model cannot train on the batches of steps of so many examples, the
   /// last of `rest` (0: as many).
   void RequireTraining(int64_t step, int64_t rest) const;
@@ -176,6 +176,7 @@ class Replica {
   std::unique_ptr<Strategy> strategy_;
   std::unique_ptr<Executor> executor_;
   ExecutorStep work_;
+  std::function<void()> launched_;
   double step_seconds_ = 0, update_seconds_ = 0;  // since the last report
   Array<const float> model_values_;               // where the strategy holds them
   HostCopy model_copy_;

@@ -248,6 +248,7 @@ class SumOnDevice : public DeviceAllReduce {
       world_.AllReduce({reached, static_cast<size_t>(values.count)});
     });
   }
+  void Launched(Stream& /*stream*/) override {}
 
  private:
   Communicator world_;

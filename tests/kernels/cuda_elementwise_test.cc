@@ -115,6 +115,7 @@ TEST(CudaElementwise, DropoutDrawsWhatTheCpuDraws) {
     const DropoutShape shape = {.batch = 5, .count = 37, .type = type, .keep = 0.7};
     const int64_t n = shape.batch * shape.count;
     const std::vector<int64_t> examples = {7, 3, 1000000007, 0, 2};
+    const int64_t epoch = 3;
     for (const bool named : {false, true}) {
       Elements x = Drawn(type, n, 1), y[2];
       std::vector<uint8_t> mask[2];
@@ -125,8 +126,8 @@ TEST(CudaElementwise, DropoutDrawsWhatTheCpuDraws) {
         y[k] = Elements(type, n);
         mask[k].resize(n, 9);
         const DropoutCall call = {.seed = 5,
-                                  .epoch = 3,
                                   .layer = 2,
+                                  .epoch = &epoch,
                                   .examples = named ? examples.data() : nullptr,
                                   .mask = mask[k].data(),
                                   .from = x.data(),

@@ -1,9 +1,13 @@
-// CapturedPass on a mock GPU: what is captured when, and training steps of single as launches.
+// CapturedPasses on a mock GPU: what is captured when, and training steps of single as launches.
 #include "node/captured_pass.h"
 
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "base/check.h"
@@ -50,9 +54,9 @@ class CapturedPassTest : public testing::Test {
   const FlushScope flush_;
 };
 
-TEST_F(CapturedPassTest, TheSecondPassIsCapturedAndLaterOnesAreLaunched) {
-  CapturedPass pass(device_->stream());
-  ASSERT_TRUE(pass.Captures());
+TEST_F(CapturedPassTest, APlanIsWarmedUpAndEachPlaceIsCapturedOnce) {
+  CapturedPasses passes(device_->stream());
+  ASSERT_TRUE(passes.Captures());
   const Buffer there(*device_, sizeof(int));
   int* const value = there.As<int>();
   int enqueued = 0;
@@ -60,79 +64,175 @@ TEST_F(CapturedPassTest, TheSecondPassIsCapturedAndLaterOnesAreLaunched) {
     ++enqueued;
     LaunchOnHost(device_->stream(), [value] { ++*value; });
   };
-  for (int i = 0; i < 5; ++i) pass.Run({.examples = 4, .addresses = {value}}, enqueue);
+  const auto plan = std::make_shared<char>(), rest = std::make_shared<char>();
+  for (int i = 0; i < 5; ++i) passes.Run({.plan = plan, .addresses = {value}}, enqueue);
   EXPECT_EQ(enqueued, 2);
   EXPECT_EQ(Launches(), 4);
-  for (int i = 0; i < 3; ++i) pass.Run({.examples = 4, .epoch = 1, .addresses = {value}}, enqueue);
+  passes.Run({.plan = plan, .addresses = {nullptr}}, enqueue);
+  passes.Run({.plan = rest, .addresses = {value}}, enqueue);
   EXPECT_EQ(enqueued, 4);
+  EXPECT_EQ(Launches(), 5);
+  EXPECT_FALSE(passes.Run({.plan = plan, .addresses = {value}}, enqueue));
   EXPECT_EQ(Launches(), 6);
   EXPECT_THAT(ValuesOf(AllOf<int>(there)), ElementsAre(8));
-  EXPECT_FALSE(CapturedPass(CpuStream()).Captures());
+  EXPECT_FALSE(CapturedPasses(CpuStream()).Captures());
+}
+
+TEST_F(CapturedPassTest, OnlySoManyAreKept) {
+  CapturedPasses passes(device_->stream());
+  const auto plan = std::make_shared<char>();
+  const auto enqueue = [this] { LaunchOnHost(device_->stream(), [] {}); };
+  const auto run = [&](uint64_t seed) { return passes.Run({.plan = plan, .seed = seed}, enqueue); };
+  for (uint64_t seed = 0; seed <= CapturedPasses::kMost + 1; ++seed) run(seed);
+  EXPECT_FALSE(run(2));  // the first was the warm-up
+  EXPECT_TRUE(run(1));
 }
 
 TEST_F(CapturedPassTest, WorkThatTakesMemoryIsRefused) {
-  CapturedPass pass(device_->stream());
+  CapturedPasses passes(device_->stream());
   const auto enqueue = [this] { const Buffer more(*device_, 64); };
-  pass.Run({.examples = 4}, enqueue);
-  EXPECT_THROW(pass.Run({.examples = 4}, enqueue), Error);
+  const auto plan = std::make_shared<char>();
+  passes.Run({.plan = plan}, enqueue);
+  EXPECT_THROW(passes.Run({.plan = plan}, enqueue), Error);
   EXPECT_THAT(mock_.broken(), testing::Contains(HasSubstr("cudaMalloc while a step is captured")));
   device_->stream().Wait();
 }
 
-TEST_F(CapturedPassTest, StepsOfSingleAreLaunches) {
-  for (const char* model : {"mlp", "lenet"})
-    for (const DType type : {DType::kF32, DType::kBf16}) {
-      SCOPED_TRACE(model);
-      const JobSettings settings{.model = model, .arithmetic = type, .clip_norm = 0.5};
-      JobSettings lying = settings;
-      lying.devices = {device_.get()};
-      lying.values = device_.get();
-      Job here(settings), there(lying);
-      const int64_t before = Launches();
-      for (uint64_t step = 0; step < 10; ++step) {
-        const Batch batch = DrawnBatch(8, step);
-        ExpectNear(there.Step(batch), here.Step(batch), type);
-      }
-      EXPECT_EQ(Launches() - before, 7);  // three places of batches
-      const Batch rest = DrawnBatch(3, 11);
-      ExpectNear(there.Step(rest), here.Step(rest), type);
-      EXPECT_EQ(Launches() - before, 7);
-      ExpectNear(there, here, type);
-    }
-  EXPECT_THAT(mock_.broken(), IsEmpty());
+/// A job on the GPU whose update may be a part of the step, beside the same on the CPU and the same
+/// on the GPU kernel by kernel.
+class Beside {
+ public:
+  Beside(JobSettings settings, Device& device) : here(settings) {
+    settings.devices = {&device};
+    settings.values = &device;
+    there.emplace(settings);
+    there->state().captured()->Allow();
+    settings.captures = false;
+    apart.emplace(settings);
+  }
+  void Step(const Batch& batch, DType type = DType::kF32) {
+    const double loss = there->Step(batch);
+    ExpectNear(loss, here.Step(batch), type);
+    EXPECT_EQ(loss, apart->Step(batch));
+  }
+  /// Bits are those of the same kernels, uncaptured.
+  void ExpectSame(DType type = DType::kF32) const {
+    ExpectNear(*there, here, type);
+    EXPECT_EQ(there->Values(), apart->Values());
+  }
+
+  Job here;
+  std::optional<Job> there, apart;
+};
+
+/// A kind of step, and its batches.
+struct Kind {
+  std::string name;
+  JobSettings settings;
+  std::function<Batch(int64_t size, uint64_t number)> batch = DrawnBatch;
+  int64_t host_launches = 1;  ///< Besides the graph: the update's start.
+  int64_t copies = 4;         ///< Of the batch, at most.
+};
+
+Batch Weighted(int64_t size, uint64_t number) {
+  Batch batch = DrawnBatch(size, number);
+  for (int64_t i = 0; i < size; ++i) batch.weights.push_back(0.5F + float((i + number) % 3));
+  return batch;
 }
 
-/// The update too, which Apply then leaves out.
-TEST_F(CapturedPassTest, AnAllowedUpdateIsAPartOfTheStep) {
-  for (const char* rule : {"sgd", "momentum", "adam"}) {
-    SCOPED_TRACE(rule);
-    const JobSettings settings{.model = "mlp", .rule = rule};
-    JobSettings lying = settings;
-    lying.devices = {device_.get()};
-    lying.values = device_.get();
-    Job here(settings), there(lying);
-    CapturedUpdateOf(there.state())->Allow();
-    const int64_t before = Launches();
-    int64_t enqueued = 0;
-    for (uint64_t step = 0; step < 12; ++step) {
-      if (step == 11) enqueued = mock_.calls()["launch_host"];
-      const Batch batch = DrawnBatch(8, step);
-      ExpectNear(there.Step(batch), here.Step(batch));
-      if (step == 9) {  // the last of an epoch
-        const Batch rest = DrawnBatch(3, 20);
-        ExpectNear(there.Step(rest), here.Step(rest));
-      }
-    }
-    EXPECT_EQ(Launches() - before, 8);
-    EXPECT_EQ(mock_.calls()["launch_host"], enqueued + 1);  // the update's step: all else is there
-    ExpectNear(there, here);
+/// Two labels each, another number in some batches.
+Batch Sets(int64_t size, uint64_t number) {
+  Batch batch = DrawnSparseBatch(size, number);
+  batch.labels.Clear();
+  batch.labels.width = 10;
+  for (int64_t i = 0; i < size; ++i) {
+    for (int32_t k = 0; k < 1 + (i + int64_t(number)) % 2; ++k)
+      batch.labels.ids.push_back((batch.classes[i] + 3 * k) % 10);
+    batch.labels.offsets.push_back(std::ssize(batch.labels.ids));
+  }
+  batch.classes.clear();
+  return batch;
+}
+
+const List kDropout = {Table{{"type", "flatten"}}, Table{{"type", "dropout"}},
+                       Table{{"type", "linear"}, {"outputs", 10}}};
+
+std::vector<Kind> Kinds() {
+  const JobSettings mlp{.widths = {16}}, sparse{.widths = {70, 12}, .sparse = true};
+  std::vector<Kind> kinds = {
+      {"sgd", mlp},
+      {"adam", mlp},
+      {"clipped", mlp},
+      {"bf16", mlp},
+      {"weights", mlp, Weighted},
+      {"dropout", {.layers = kDropout}},
+      {.name = "sparse", .settings = sparse, .batch = DrawnSparseBatch, .copies = 8},
+      {.name = "sparse adam", .settings = sparse, .batch = DrawnSparseBatch, .copies = 8}};
+  kinds[0].settings.rule = "sgd";
+  kinds[1].settings.rule = kinds[7].settings.rule = "adam";
+  kinds[2].settings.clip_norm = 0.5;
+  kinds[3].settings.arithmetic = DType::kBf16;
+  Kind sets{.name = "label sets", .settings = sparse, .batch = Sets, .copies = 9};
+  sets.settings.multi_label = true;
+  kinds.push_back(sets);
+  return kinds;
+}
+
+/// Epochs of 11 batches, the last smaller, twice other ones: 100 warm steps are 100 launches and
+/// the updates' starts.
+TEST_F(CapturedPassTest, AStepIsOneLaunch) {
+  for (const Kind& kind : Kinds()) {
+    SCOPED_TRACE(kind.name);
+    const DType type = kind.settings.arithmetic;
+    Beside jobs(kind.settings, *device_);
+    const auto batch = [&](uint64_t step) {
+      Batch drawn = kind.batch(step % 11 == 10 ? 3 : 8, step % 22);
+      drawn.epoch = int64_t(step) / 11;
+      return drawn;
+    };
+    for (uint64_t step = 0; step < 66; ++step) jobs.Step(batch(step), type);
+    std::vector<Batch> batches;
+    for (uint64_t step = 66; step < 166; ++step) batches.push_back(batch(step));
+    auto before = mock_.calls();
+    for (const Batch& each : batches) jobs.there->Step(each);
+    auto after = mock_.calls();
+    const auto made = [&](const char* call) { return after[call] - before[call]; };
+    EXPECT_EQ(made("launch"), 100);
+    EXPECT_EQ(made("launch_host"), 100 * kind.host_launches);
+    EXPECT_LE(made("copy"), 100 * kind.copies);
+    EXPECT_EQ(made("wait"), 100);  // the test asks for each loss
+    for (const char* call : {"allocate", "free", "allocate_pinned", "free_pinned", "create_event",
+                             "create_stream", "begin_capture", "instantiate"})
+      EXPECT_EQ(made(call), 0) << call;
+    for (const Batch& each : batches) EXPECT_EQ(std::isfinite(jobs.apart->Step(each)), true);
+    for (const Batch& each : batches) jobs.here.Step(each);
+    jobs.ExpectSame(type);
   }
   EXPECT_THAT(mock_.broken(), IsEmpty());
 }
 
+TEST_F(CapturedPassTest, ConvolutionsAreCapturedByBatchSize) {
+  for (const DType type : {DType::kF32, DType::kBf16}) {
+    Beside jobs({.model = "lenet", .arithmetic = type, .clip_norm = 0.5}, *device_);
+    const int64_t before = Launches();
+    for (uint64_t step = 0; step < 8; ++step)
+      jobs.Step(DrawnBatch(step % 4 == 3 ? 3 : 8, step), type);
+    EXPECT_EQ(Launches() - before, 6);  // of each size the first step is enqueued
+    jobs.ExpectSame(type);
+  }
+}
+
+/// The gradient's length is of a changing number of rows: the update follows.
+TEST_F(CapturedPassTest, ClippedRowsAreUpdatedAfterTheStep) {
+  Beside jobs({.clip_norm = 0.1, .widths = {70, 12}, .sparse = true}, *device_);
+  for (uint64_t step = 0; step < 20; ++step) jobs.Step(DrawnSparseBatch(8, step));
+  jobs.ExpectSame();
+  EXPECT_FALSE(jobs.there->state().captured()->Ready());
+}
+
 TEST_F(CapturedPassTest, AnUpdateThatWasNotForetoldIsRefused) {
   Job job({.model = "mlp", .devices = {device_.get()}, .values = device_.get()});
-  CapturedUpdate& update = *CapturedUpdateOf(job.state());
+  CapturedUpdate& update = *job.state().captured();
   EXPECT_FALSE(update.Ready());
   update.Allow();
   EXPECT_FALSE(update.Ready());
@@ -140,33 +240,6 @@ TEST_F(CapturedPassTest, AnUpdateThatWasNotForetoldIsRefused) {
   EXPECT_TRUE(update.Ready());
   update.Begin(0.5);  // the job's rate is another
   EXPECT_THROW(job.Step(DrawnBatch(3, 0)), Error);
-}
-
-TEST_F(CapturedPassTest, WarmStepsMakeNothing) {
-  Job job({.model = "mlp", .devices = {device_.get()}, .values = device_.get()});
-  CapturedUpdateOf(job.state())->Allow();
-  for (uint64_t step = 0; step < 10; ++step) job.Step(DrawnBatch(8, step));
-  auto before = mock_.calls();
-  for (uint64_t step = 0; step < 20; ++step) job.Step(DrawnBatch(8, step));
-  auto after = mock_.calls();
-  for (const char* call : {"allocate", "free", "allocate_pinned", "free_pinned", "create_event",
-                           "create_stream", "begin_capture", "instantiate"})
-    EXPECT_EQ(after[call], before[call]) << call;
-  EXPECT_EQ(after["launch"] - before["launch"], 20);
-}
-
-TEST_F(CapturedPassTest, SparseInputIsEnqueuedKernelByKernel) {
-  JobSettings settings{.widths = {70, 12}, .sparse = true};
-  Job here(settings);
-  settings.devices = {device_.get()};
-  settings.values = device_.get();
-  Job there(settings);
-  for (uint64_t step = 0; step < 5; ++step) {
-    const Batch batch = DrawnSparseBatch(8, step);
-    ExpectNear(there.Step(batch), here.Step(batch));
-  }
-  ExpectNear(there, here);
-  EXPECT_EQ(Launches(), 0);
 }
 
 TEST_F(CapturedPassTest, ALostGpuEndsAStepInASentence) {

@@ -28,7 +28,7 @@ class CudaKernelsTest : public testing::Test {
     lying.devices = {device_.get()};
     lying.values = device_.get();
     Job here(settings), there(lying);
-    if (CapturedUpdate* const update = CapturedUpdateOf(there.state())) update->Allow();
+    if (CapturedUpdate* const update = there.state().captured()) update->Allow();
     for (uint64_t step = 0; step < (settings.model == "lenet" ? 3 : 5); ++step) {
       const Batch batch = settings.sparse ? DrawnSparseBatch(8, step) : DrawnBatch(8, step);
       const double ours = there.Step(batch), theirs = here.Step(batch);

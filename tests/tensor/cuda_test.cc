@@ -225,6 +225,39 @@ TEST_F(CudaCaptureTest, OtherStreamsJoin) {
   EXPECT_EQ(*here_.As<int>(), 1);
 }
 
+/// Kernels and the host's work of a stream that joins are the graph's, too, and run at each launch.
+TEST_F(CudaCaptureTest, WorkOfAStreamThatJoinsIsKept) {
+  const auto other = device_->NewStream();
+  int* const value = there_.As<int>();
+  std::shared_ptr<Event> forked, joined;
+  Capturing().BeginCapture();
+  stream().Record(forked);
+  EXPECT_FALSE(IsCaptured(*other));
+  other->Await(forked);
+  EXPECT_TRUE(IsCaptured(*other));
+  EXPECT_THROW(other->Wait(), Error);
+  LaunchOnHost(*other, [value] { ++*value; });
+  other->Record(joined);
+  stream().Await(joined);
+  const auto step = Capturing().EndCapture();
+  EXPECT_FALSE(IsCaptured(*other));
+  for (int i = 0; i < 3; ++i) step->Launch();
+  stream().Copy(here_.data(), value, sizeof(int));
+  stream().Wait();
+  EXPECT_EQ(*here_.As<int>(), 3);
+  EXPECT_THAT(mock_.broken(), IsEmpty());
+}
+
+TEST_F(CudaCaptureTest, ItsEventsEndWithIt) {
+  std::shared_ptr<Event> inside;
+  Capturing().BeginCapture();
+  stream().Record(inside);
+  const auto step = Capturing().EndCapture();
+  EXPECT_THROW(device_->NewStream()->Await(inside), Error);
+  EXPECT_THROW(inside->Wait(), Error);
+  EXPECT_EQ(mock_.broken().size(), 2U);
+}
+
 TEST_F(CudaCaptureTest, OtherThreadsGoOn) {
   Capturing().BeginCapture();
   std::thread([this] {

@@ -317,7 +317,8 @@ TEST_P(HeldUp, InWarmStepsByWhatTheTableSays) {
 
 TEST(Sent, ImagesCrossAsBytes) {
   constexpr int64_t kExample = 28 * 28 + sizeof(int32_t) + sizeof(int64_t);  // class, number
-  EXPECT_EQ(Counted({"", kSmall})["gradient"].bytes_sent, kSteps * kBatch * kExample);
+  constexpr int64_t kBatchBytes = kBatch * kExample + sizeof(int64_t);       // epoch
+  EXPECT_EQ(Counted({"", kSmall})["gradient"].bytes_sent, kSteps * kBatchBytes);
 }
 
 INSTANTIATE_TEST_SUITE_P(OnTheDevice, HeldUp, testing::ValuesIn(OnTheDevice()),

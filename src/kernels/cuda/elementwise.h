@@ -215,7 +215,8 @@ YOKE_HOST_DEVICE inline uint64_t KeyWith(uint64_t key, uint64_t word) {
 
 template <typename T>
 struct DropoutBody {
-  uint64_t key;  ///< Of seed, purpose and epoch.
+  uint64_t key;  ///< Of seed and purpose.
+  const int64_t* epoch;
   uint64_t layer;
   uint64_t threshold;
   const int64_t* examples;
@@ -232,7 +233,8 @@ struct DropoutBody {
   }
   YOKE_HOST_DEVICE uint8_t Kept(int64_t n, int64_t at) const {
     const auto example = static_cast<uint64_t>(examples ? examples[n] : n);
-    const uint64_t own = MixBits(KeyWith(KeyWith(key, example), layer) + kRandomStep);
+    const uint64_t of_epoch = KeyWith(key, static_cast<uint64_t>(epoch ? *epoch : 0));
+    const uint64_t own = MixBits(KeyWith(KeyWith(of_epoch, example), layer) + kRandomStep);
     const uint64_t bits = MixBits(own + kRandomStep * static_cast<uint64_t>(at / 4 + 1));
     return (bits >> (16 * (at % 4)) & 0xFFFF) < threshold ? 1 : 0;
   }
@@ -248,11 +250,12 @@ class DropoutOn : public GridKernel<Grid, DropoutCall> {
 
  private:
   void Apply(const DropoutCall& call, bool draws) {
-    const uint64_t key = KeyWith(KeyWith(KeyWith(0, call.seed), Word(Draw::kDropout)), call.epoch);
+    const uint64_t key = KeyWith(KeyWith(0, call.seed), Word(Draw::kDropout));
     WithType(s_.type, [&]<typename T>(T) {
       this->grid_.Each(
           s_.batch * s_.count,
           DropoutBody<T>{.key = key,
+                         .epoch = call.epoch,
                          .layer = call.layer,
                          .threshold = static_cast<uint64_t>(std::lround(s_.keep * 65536)),
                          .examples = call.examples,

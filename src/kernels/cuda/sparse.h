@@ -29,6 +29,7 @@ struct SparseRowsBody {
   int64_t outputs;
   YOKE_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t row = i / outputs, o = i % outputs;
+    if (row >= call.touched.Rows()) return;
     float sum = 0;
     for (int64_t k = call.touched.starts[row]; k < call.touched.starts[row + 1]; ++k) {
       const SparseEntry& entry = call.touched.entries[k];

@@ -109,6 +109,7 @@ struct UpdateBody {
   template <typename Team>
   YOKE_HOST_DEVICE void operator()(Team& team, int64_t i) const {
     if (call.scalars->stop != 0) return;
+    if (call.ids && i >= call.Rows()) return;
     if (call.ids) return Row(team, i);
     const int64_t begin = i * each, end = Least(begin + each, call.span.count);
     if (!call.parts) return Run(team, call.settings.Of(call.scalars->step), begin, begin, end);
@@ -180,7 +181,7 @@ class UpdateOn : public GridKernel<Grid, UpdateCall> {
 struct UpdateStartBody {
   UpdateStart call;
   YOKE_HOST_DEVICE void operator()(int64_t /*one*/) const {
-    UpdateStep step = call.step;
+    UpdateStep step = call.starts ? call.step : call.scalars->step;
     if (call.clip_norm > 0) {
       const double norm = step.gradient_scale * sqrt(call.scalars->squares.gradient);
       if (norm > call.clip_norm) step.gradient_scale *= call.clip_norm / norm;

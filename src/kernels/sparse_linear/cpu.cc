@@ -29,8 +29,9 @@ class SparseRowsLinear : public SparseLinearKernel {
                 .gradient = call.output_gradient,
                 .bias_gradient = s_.bias ? call.bias_gradient : nullptr});
     const TouchedRows& touched = call.touched;
+    const int64_t touched_rows = touched.Rows();
 #pragma omp parallel for schedule(dynamic, 16) if (call.input.Entries() * s_.outputs > 8192)
-    for (int64_t r = 0; r < touched.count; ++r) {
+    for (int64_t r = 0; r < touched_rows; ++r) {
       const SparseEntry* entries = touched.entries + touched.starts[r];
       sum_.f32({.matrix = call.output_gradient,
                 .width = s_.outputs,

@@ -25,7 +25,8 @@ class SparseLoops : public SparseLinearKernel {
   void Backward(const SparseLinearCall& call) override {
     if (s_.bias) std::fill_n(call.bias_gradient, s_.outputs, 0.0F);
     const TouchedRows& touched = call.touched;
-    std::fill_n(call.row_values, touched.count * s_.outputs, 0.0F);
+    const int64_t touched_rows = touched.Rows();
+    std::fill_n(call.row_values, touched_rows * s_.outputs, 0.0F);
     for (int64_t n = 0; n < call.input.rows; ++n) {
       float* dy = call.output_gradient + n * s_.outputs;
       for (int64_t o = 0; o < s_.outputs; ++o) {
@@ -33,7 +34,7 @@ class SparseLoops : public SparseLinearKernel {
         if (s_.bias) call.bias_gradient[o] += dy[o];
       }
       for (int64_t k = call.input.offsets[n]; k < call.input.offsets[n + 1]; ++k) {
-        const int32_t* const end = touched.ids + touched.count;
+        const int32_t* const end = touched.ids + touched_rows;
         const auto at = std::lower_bound(touched.ids, end, call.input.ids[k]) - touched.ids;
         float* row = call.row_values + at * s_.outputs;
         for (int64_t o = 0; o < s_.outputs; ++o) row[o] += Value(call, k) * dy[o];

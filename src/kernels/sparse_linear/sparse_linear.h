@@ -25,6 +25,11 @@ struct TouchedRows {
   const int32_t* ids = nullptr;          ///< [count], increasing.
   const int64_t* starts = nullptr;       ///< [count + 1]: the first entry of each row.
   const SparseEntry* entries = nullptr;  ///< By row; those of a row in the order of examples.
+  /// Where a device counts the rows: their number, at most `count`. Null: it is `count`.
+  const int64_t* counted = nullptr;
+
+  /// For who reads it where the rows lie.
+  constexpr int64_t Rows() const { return counted ? *counted : count; }
 };
 
 /// Finds them on the host by a stable radix sort. Keeps its memory between calls.
@@ -63,7 +68,8 @@ struct SparseLinearCall {
   template <typename Reach>
   void Addresses(const Reach& reach) {
     reach(input.offsets, input.ids, input.values, weight, bf16_weight, bias, output,
-          output_gradient, bias_gradient, touched.ids, touched.starts, touched.entries, row_values);
+          output_gradient, bias_gradient, touched.ids, touched.starts, touched.entries,
+          touched.counted, row_values);
   }
 };
 

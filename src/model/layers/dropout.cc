@@ -24,8 +24,8 @@ class DropoutPlan : public LayerPlan {
   void Forward(const LayerCall& call) override {
     if (output_is_input) return;
     kernel_->Forward({.seed = call.batch.seed,
-                      .epoch = static_cast<uint64_t>(call.batch.epoch),
                       .layer = layer_,
+                      .epoch = call.epoch,
                       .examples = call.examples,
                       .mask = static_cast<uint8_t*>(call.saved),
                       .from = call.input.data,

@@ -23,7 +23,8 @@ double EntriesOf(int64_t batch, int64_t features) {
 }
 
 /// The touched rows of passes on another device: staging memory for each pass that may be under
-/// way, and one copy there, which passes use in the order of the stream.
+/// way, and one copy there, which passes use in the order of the stream. It stays in its place as
+/// long as no batch touches more rows than the largest so far, and the device reads their number.
 class TouchedRowsThere {
  public:
   explicit TouchedRowsThere(const Target& target)
@@ -32,18 +33,29 @@ class TouchedRowsThere {
     for (int i = 0; i < kMostUnderWay; ++i) staged_.emplace_back(target.device->staging());
   }
 
-  TouchedRows Of(const TouchedRows& touched) {
+  /// Starts the copies; true if the memory there has moved.
+  bool Send(const TouchedRows& touched, int64_t width) {
     next_ = (next_ + 1) % kMostUnderWay;
     Staged& staged = staged_[next_];
     const int64_t entries = touched.starts[touched.count];
-    return {.count = touched.count,
-            .ids = ids_.Of(Copied(touched.ids, touched.count, staged.ids), touched.count),
-            .starts = starts_.Of(Copied(touched.starts, touched.count + 1, staged.starts),
-                                 touched.count + 1),
-            .entries = entries_.Of(Copied(touched.entries, entries, staged.entries), entries)};
+    const int64_t* const starts =
+        starts_.Of(Counted(touched.count, touched.starts, touched.count + 1, staged.starts),
+                   touched.count + 2);
+    const TouchedRows before = rows_;
+    rows_ = {.ids = ids_.Of(Copied(touched.ids, touched.count, staged.ids), touched.count),
+             .starts = starts + 1,
+             .entries = entries_.Of(Copied(touched.entries, entries, staged.entries), entries),
+             .counted = starts};
+    rows_.count = ids_.Room<int32_t>();
+    if (touched.count == 0) rows_.ids = before.ids;  // there may be more at another time
+    if (entries == 0) rows_.entries = before.entries;
+    float* const values = std::exchange(values_there_, values_.Reserve<float>(rows_.count * width));
+    return values != values_there_ || rows_.ids != before.ids || rows_.starts != before.starts ||
+           rows_.entries != before.entries;
   }
-  /// Memory for their gradients.
-  float* Values(int64_t count) { return values_.Reserve<float>(count); }
+  /// With `count` as their largest number.
+  const TouchedRows& rows() const { return rows_; }
+  float* values() const { return values_there_; }  ///< Memory for their gradients.
 
  private:
   struct Staged {
@@ -57,8 +69,18 @@ class TouchedRowsThere {
     std::copy_n(from, count, to);
     return to;
   }
+  /// The number of rows in front of them.
+  static const int64_t* Counted(int64_t rows, const int64_t* from, int64_t count,
+                                GrowingBuffer& memory) {
+    auto* const to = memory.Reserve<int64_t>(count + 1);
+    to[0] = rows;
+    std::copy_n(from, count, to + 1);
+    return to;
+  }
 
   std::vector<Staged> staged_;
+  TouchedRows rows_;
+  float* values_there_ = nullptr;
   int next_ = 0;
   GrowingBuffer ids_, starts_, entries_, values_;
 };
@@ -83,6 +105,18 @@ class SparseLinearPlan : public LayerPlan, public WorkingMemory {
     CheckIds(batch.sparse.View(), shape_.features);
   }
 
+  bool Send(const Batch& batch) override {
+    return there_.Send(list_.Find(batch.sparse.View(), shape_.features, ids_), shape_.outputs);
+  }
+  void LeaveRows(RowGradient& rows) const override {
+    const TouchedRows& there = there_.rows();
+    rows.ids = ids_;
+    rows.ids_there = {target_.device, there.ids, std::ssize(ids_)};
+    rows.values_there = {target_.device, there_.values(), std::ssize(ids_) * shape_.outputs};
+    rows.counted_there = there.counted;
+    rows.most_there = there.count;
+  }
+
   void Forward(const LayerCall& call) override {
     SparseLinearCall arguments = Arguments(call);
     if (shape_.bias) arguments.bias = BiasOf(call);
@@ -92,10 +126,9 @@ class SparseLinearPlan : public LayerPlan, public WorkingMemory {
   void Backward(const LayerCall& call) override {
     RowGradient& rows = *call.params[0].rows;
     SparseLinearCall arguments = Arguments(call);
+    if (!target_.device->IsHost()) return BackwardThere(arguments, rows);
     arguments.touched = list_.Find(call.batch.sparse.View(), shape_.features, rows.ids);
-    const int64_t elements = arguments.touched.count * shape_.outputs;
-    if (!target_.device->IsHost()) return BackwardThere(arguments, elements, rows);
-    ResizeWithRoom(rows.values, elements);
+    ResizeWithRoom(rows.values, arguments.touched.count * shape_.outputs);
     arguments.row_values = rows.values.data();
     kernel_->Backward(arguments);
   }
@@ -120,12 +153,11 @@ class SparseLinearPlan : public LayerPlan, public WorkingMemory {
             .bias_gradient = shape_.bias ? call.params[1].gradient : nullptr};
   }
 
-  void BackwardThere(SparseLinearCall& arguments, int64_t elements, RowGradient& rows) {
-    arguments.touched = there_.Of(arguments.touched);
-    arguments.row_values = there_.Values(elements);
+  void BackwardThere(SparseLinearCall& arguments, RowGradient& rows) {
+    arguments.touched = there_.rows();
+    arguments.row_values = there_.values();
     kernel_->Backward(arguments);
-    rows.ids_there = {target_.device, arguments.touched.ids, arguments.touched.count};
-    rows.values_there = {target_.device, arguments.row_values, elements};
+    LeaveRows(rows);
   }
 
   const float* BiasOf(const LayerCall& call) const {
@@ -141,6 +173,7 @@ class SparseLinearPlan : public LayerPlan, public WorkingMemory {
   std::unique_ptr<SparseLinearKernel> kernel_;
   std::unique_ptr<ConvertKernel> convert_;
   TouchedRowList list_;
+  std::vector<int32_t> ids_;  // on another device: of the batch that was sent
   TouchedRowsThere there_;
 };
 

@@ -64,6 +64,7 @@ class SingleThere : public Executor {
         sending_(device().NewStream()),
         losses_(device().staging(), kUnderWay * sizeof(double)),
         bf16_(target()),
+        captured_(device().stream()),
         plans_(context_, context.batch, {.target = target()}) {
     for (int i = 0; i < kUnderWay; ++i) passes_.emplace_back(device(), *sending_);
     plans_.For(context.batch);  // says at once what the device does not take
@@ -74,7 +75,7 @@ class SingleThere : public Executor {
     Check(under_way_ < kUnderWay, "the results of earlier steps are taken first");
     Pass& pass = passes_[next_];
     pass.Send(batch);
-    pass.view = context_.arithmetic == DType::kBf16 ? bf16_.Refresh(params) : params;
+    pass.view = bf16() ? bf16_.View(params) : params;
     Enqueue(pass, step);
     device().stream().Record(pass.end);
     next_ = (next_ + 1) % kUnderWay;
@@ -99,14 +100,14 @@ class SingleThere : public Executor {
 
   /// A step under way.
   struct Pass : SentBatch {
-    Pass(Device& device, Stream& sending) : SentBatch(device, sending), captured(device.stream()) {}
+    using SentBatch::SentBatch;
     ParamView view;
     std::shared_ptr<Event> end;
-    CapturedPass captured;  ///< Of batches of the usual size, whose plan stays.
   };
 
   Device& device() const { return *context_.values_device; }
   Target target() const { return {.device = &device(), .stream = &device().stream()}; }
+  bool bf16() const { return context_.arithmetic == DType::kBf16; }
   double& LossOf(const Pass& pass) const { return losses_.As<double>()[&pass - passes_.data()]; }
   /// For the layer where a loss first went wrong.
   void Search(const Pass& pass) {
@@ -124,31 +125,30 @@ class SingleThere : public Executor {
     return plan;
   }
 
-  /// Of several ranks the gradients' exchange goes on beside the pass, kernel by kernel.
-  bool IsCaptured(const Pass& pass) const {
-    return pass.captured.Captures() && context_.stop && pass.batch.size == context_.batch &&
-           HasFixedWork(pass.batch);
-  }
   void Enqueue(Pass& pass, const ExecutorStep& step) {
     GraphPlan& plan = Prepare(pass, context_.stop);
     const auto enqueue = [&](const GradientReady& ready) {
+      if (bf16()) bf16_.Refresh(pass.view);
       plan.Forward(pass.batch, pass.view);
       plan.Backward(pass.batch, pass.view, ready);
     };
-    if (!IsCaptured(pass)) return enqueue(step.ready);
+    if (!captured_.Captures() || step.beside) return enqueue(step.ready);
     CapturedUpdate* const update = UpdateToCome();
     if (update) update->Begin(step.learning_rate);
     PassAddresses now = AddressesOf(pass, pass.view);
-    now.addresses.push_back(update);
-    pass.captured.Run(now, [&] {
-      enqueue({});
+    now.plan = plan.Place();
+    now.addresses.insert(now.addresses.end(), {update, &LossOf(pass)});
+    const bool enqueued = captured_.Run(now, [&] {
+      enqueue(step.launched ? step.ready : GradientReady());
       if (update) update->Enqueue();
     });
-    AnnounceAll(*pass.view.layout, step.ready);
+    if (!enqueued) plan.Launched(pass.view);
+    if (!step.launched) return AnnounceAll(*pass.view.layout, step.ready);
+    if (captured_.launched()) step.launched();
   }
   /// The update that becomes a part of the step; null: it follows.
   CapturedUpdate* UpdateToCome() const {
-    CapturedUpdate* const update = context_.state ? CapturedUpdateOf(*context_.state) : nullptr;
+    CapturedUpdate* const update = context_.state ? context_.state->captured() : nullptr;
     return update && update->Ready() ? update : nullptr;
   }
 
@@ -160,6 +160,7 @@ class SingleThere : public Executor {
   bool searched_ = false;
   std::string non_finite_;
   Bf16Copy bf16_;
+  CapturedPasses captured_;
   Plans plans_;  // they wait for their work when they end, so they end first
 };
 

@@ -1,11 +1,15 @@
 // CudaContext: one sentence for each failure of the runtime.
 #include "tensor/cuda/cuda_context.h"
 
+#include <atomic>
+
 #include "base/check.h"
 #include "tensor/cuda/cuda_stream.h"
 
 namespace yoke {
 namespace {
+
+std::atomic<const CudaDriver*> given_driver = nullptr;
 
 std::string WordsOf(const CudaDriver* driver, int status) {
   return driver ? driver->text(status) : "no CUDA runtime";
@@ -36,6 +40,13 @@ void CudaContext::ThrowFailure() const {
   const std::lock_guard lock(mutex_);
   if (failure_) std::rethrow_exception(failure_);
 }
+
+const CudaDriver* CudaDriverOfJobs() {
+  const CudaDriver* const mock = given_driver;
+  return mock ? mock : LinkedCudaDriver();
+}
+
+void GiveCudaDriver(const CudaDriver* mock) { given_driver = mock; }
 
 void CheckCuda(int status, std::string_view what) {
   if (status == kCudaSuccess) return;

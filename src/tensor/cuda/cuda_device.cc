@@ -89,6 +89,7 @@ class CudaDevice : public Device {
         context_->driver().properties(context_->number(), &properties) == kCudaSuccess;
     return told ? properties.bus : "";
   }
+  int Use() const { return context_->driver().set_device(context_->number()); }
   Device& staging() override { return staging_; }
   std::unique_ptr<Stream> NewStream() override { return NewCudaStream(context_); }
 
@@ -191,6 +192,11 @@ std::unique_ptr<Device> NewCudaDevice(int number, const CudaDriver& driver) {
 std::string CudaBusOf(const Device& device) {
   const auto* const gpu = dynamic_cast<const CudaDevice*>(&device);
   return gpu ? gpu->Bus() : "";
+}
+
+int UseCudaDevice(const Device& device) {
+  const auto* const gpu = dynamic_cast<const CudaDevice*>(&device);
+  return gpu ? gpu->Use() : kCudaSuccess;
 }
 
 std::vector<CudaDescription> DescribeCudaDevices(const CudaDriver* driver) {

@@ -26,6 +26,9 @@ std::string WhyNotCudaDevice(int number, const CudaDriver* driver);
 /// Its place in the machine: "0000:3b:00.0"; "": it is no GPU, or its driver does not say.
 std::string CudaBusOf(const Device& device);
 
+/// Makes a GPU the calling thread's current one, for a library's calls; the runtime's status.
+int UseCudaDevice(const Device& device);
+
 /// A GPU as the driver describes it.
 struct CudaDescription {
   std::string device;  ///< "cuda:0"

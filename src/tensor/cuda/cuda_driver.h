@@ -68,6 +68,11 @@ struct CudaDriver {
   bool runs_kernels_on_host = false;  ///< A mock: its memory is the host's.
 };
 
+/// The driver of devices that a job names: LinkedCudaDriver's, unless a test gives a mock's (null:
+/// no longer).
+const CudaDriver* CudaDriverOfJobs();
+void GiveCudaDriver(const CudaDriver* mock);
+
 /// The runtime of the toolkit that this program is built with; null: it is built without.
 const CudaDriver* LinkedCudaDriver();
 

@@ -25,6 +25,10 @@ bool RunsOnHost(Stream& stream);
 /// captured, each launch of which runs it anew.
 void LaunchOnHost(Stream& stream, std::function<void()> work);
 
+/// Whether what is enqueued on the stream becomes a part of a capture, its own or one that it
+/// joined by an event.
+bool IsCaptured(Stream& stream);
+
 /// Every later wait for the stream's GPU throws this.
 void FailStream(Stream& stream, const std::exception_ptr& failure);
 

@@ -3,6 +3,7 @@
 #include "tensor/cuda/cuda_streams.h"
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -18,6 +19,33 @@
 
 namespace yoke {
 namespace {
+
+/// Work on the host and where its failure goes. Kept by a graph, or gone once it has run.
+struct HostWork {
+  std::shared_ptr<CudaContext> context;
+  std::function<void()> run;
+
+  void Run() const {
+    try {
+      run();
+    } catch (...) {
+      context->Fail(std::current_exception());
+    }
+  }
+  static void RunKept(void* work) { static_cast<HostWork*>(work)->Run(); }
+  static void RunOnce(void* work) {
+    const std::unique_ptr<HostWork> own(static_cast<HostWork*>(work));
+    own->Run();
+  }
+};
+
+using KeptWork = std::deque<HostWork>;  // whose addresses stay
+
+/// A capture: of a stream, and of those that join it by an event.
+struct Capture {
+  std::atomic<bool> over = false;
+  KeptWork kept = {};
+};
 
 class CudaEvent : public Event {
  public:
@@ -41,32 +69,13 @@ class CudaEvent : public Event {
     return true;
   }
   CUevent_st* native() const { return event_; }
+  /// The capture in which it was recorded last, or null.
+  std::shared_ptr<Capture> capture;
 
  private:
   std::shared_ptr<CudaContext> context_;
   CUevent_st* event_ = nullptr;
 };
-
-/// Work on the host and where its failure goes. Kept by a graph, or gone once it has run.
-struct HostWork {
-  std::shared_ptr<CudaContext> context;
-  std::function<void()> run;
-
-  void Run() const {
-    try {
-      run();
-    } catch (...) {
-      context->Fail(std::current_exception());
-    }
-  }
-  static void RunKept(void* work) { static_cast<HostWork*>(work)->Run(); }
-  static void RunOnce(void* work) {
-    const std::unique_ptr<HostWork> own(static_cast<HostWork*>(work));
-    own->Run();
-  }
-};
-
-using KeptWork = std::deque<HostWork>;  // whose addresses stay
 
 class CudaStream;
 
@@ -109,7 +118,7 @@ class CudaStream : public Stream, public CapturingStream, public WorkQueue {
     context_->Require({"cudaStreamCreate", context_->Use().create_stream(&stream_)});
   }
   ~CudaStream() override {
-    if (capturing_) Abandon();
+    if (own_capture_) Abandon();
     Stream::End();
     context_->driver().destroy_stream(stream_);
   }
@@ -131,10 +140,10 @@ class CudaStream : public Stream, public CapturingStream, public WorkQueue {
     RecordAt(*own);
   }
   void Await(std::shared_ptr<Event> event) override {
-    if (const auto* const own = dynamic_cast<CudaEvent*>(event.get()))
-      context_->Require({"cudaStreamWaitEvent", context_->Use().await(stream_, own->native())});
-    else
-      Launch([event = std::move(event)] { event->Wait(); });
+    const auto* const own = dynamic_cast<CudaEvent*>(event.get());
+    if (!own) return Launch([event = std::move(event)] { event->Wait(); });
+    context_->Require({"cudaStreamWaitEvent", context_->Use().await(stream_, own->native())});
+    if (own->capture && !own->capture->over) Join(own->capture);
   }
   void Wait() override {
     const Waiting waiting = BeginWait();
@@ -161,17 +170,17 @@ class CudaStream : public Stream, public CapturingStream, public WorkQueue {
   void Enqueue(std::function<void()> work) override { Launch(std::move(work)); }
 
   void BeginCapture() override {
-    Check(!capturing_, "one capture at a time");
+    Check(!capturing(), "one capture at a time");
     context_->Require({"cudaStreamBeginCapture", context_->Use().begin_capture(stream_)});
-    capturing_ = true;
+    Join(std::make_shared<Capture>());
+    own_capture_ = true;
   }
   std::unique_ptr<CapturedWork> EndCapture() override {
-    Check(capturing_, "a capture begins before it ends");
-    capturing_ = false;
+    Check(own_capture_, "a capture begins before it ends");
+    const std::shared_ptr<Capture> capture = Over();
     CUgraph_st* graph = nullptr;
-    auto kept = std::exchange(kept_, {});
     context_->Require({"cudaStreamEndCapture", context_->Use().end_capture(stream_, &graph)});
-    return std::make_unique<CudaGraph>(context_, *this, graph, std::move(kept));
+    return std::make_unique<CudaGraph>(context_, *this, graph, std::move(capture->kept));
   }
   void AbandonCapture() override { Abandon(); }
   void LaunchGraph(CUgraphExec_st* graph) {
@@ -180,6 +189,7 @@ class CudaStream : public Stream, public CapturingStream, public WorkQueue {
 
   void Fail(const std::exception_ptr& failure) { context_->Fail(failure); }
 
+  bool capturing() const { return UnderWay() != nullptr; }
   bool runs_on_host() const { return context_->driver().runs_kernels_on_host; }
   /// For a kernel's launch.
   CUstream_st* native() {
@@ -188,10 +198,10 @@ class CudaStream : public Stream, public CapturingStream, public WorkQueue {
   }
   void Launch(std::function<void()> work) {
     HostWork host{context_, std::move(work)};
-    if (capturing_) {
-      kept_.push_back(std::move(host));
+    if (const std::shared_ptr<Capture> capture = UnderWay()) {
+      HostWork& kept = capture->kept.emplace_back(std::move(host));
       context_->Require(
-          {"cudaLaunchHostFunc", Begin().launch_host(stream_, HostWork::RunKept, &kept_.back())});
+          {"cudaLaunchHostFunc", Begin().launch_host(stream_, HostWork::RunKept, &kept)});
       return;
     }
     auto own = std::make_unique<HostWork>(std::move(host));
@@ -209,30 +219,46 @@ class CudaStream : public Stream, public CapturingStream, public WorkQueue {
   };
 
   static size_t Size(int64_t bytes) { return static_cast<size_t>(bytes); }
-  void RecordAt(const CudaEvent& event) {
+  void RecordAt(CudaEvent& event) {
     context_->Require({"cudaEventRecord", context_->Use().record(event.native(), stream_)});
+    event.capture = UnderWay();
   }
 
+  /// The capture that what is enqueued now becomes a part of, or null.
+  std::shared_ptr<Capture> UnderWay() const {
+    const std::lock_guard lock(capture_mutex_);
+    return capture_ && !capture_->over ? capture_ : nullptr;
+  }
+  void Join(std::shared_ptr<Capture> capture) {
+    const std::lock_guard lock(capture_mutex_);
+    capture_ = std::move(capture);
+  }
+  /// The stream's own, which ends.
+  std::shared_ptr<Capture> Over() {
+    own_capture_ = false;
+    std::shared_ptr<Capture> capture = UnderWay();
+    capture->over = true;
+    return capture;
+  }
   void Abandon() {
     CUgraph_st* graph = nullptr;
-    capturing_ = false;
+    const std::shared_ptr<Capture> capture = Over();
     if (context_->driver().end_capture(stream_, &graph) == kCudaSuccess)
       context_->driver().destroy_graph(graph);
-    kept_.clear();
   }
 
   /// The driver, for work. The first since the last wait begins the time in which it is busy.
   const CudaDriver& Begin() {
     const CudaDriver& driver = context_->Use();
     const std::lock_guard lock(mutex_);
-    if (began_ || capturing_) return driver;
+    if (began_ || capturing()) return driver;
     auto began = Idle();
     RecordAt(*began);
     began_ = std::move(began);
     return driver;
   }
   Waiting BeginWait() {
-    if (capturing_)
+    if (capturing())
       throw Error(fmt::format("{}: a step that is captured cannot wait", context_->name()));
     const std::lock_guard lock(mutex_);
     Waiting waiting{.point = Idle(), .began = std::exchange(began_, nullptr)};
@@ -259,8 +285,9 @@ class CudaStream : public Stream, public CapturingStream, public WorkQueue {
 
   const std::shared_ptr<CudaContext> context_;
   CUstream_st* stream_ = nullptr;
-  bool capturing_ = false;
-  KeptWork kept_;  // of the capture under way
+  mutable std::mutex capture_mutex_;
+  std::shared_ptr<Capture> capture_;  // the last one; null: none so far
+  bool own_capture_ = false;
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<CudaEvent>> idle_;
   std::shared_ptr<CudaEvent> began_;  // null: no work since the last wait
@@ -284,6 +311,8 @@ std::unique_ptr<Stream> NewCudaStream(std::shared_ptr<CudaContext> context) {
 CUstream_st* NativeStream(Stream& stream) { return CudaStreamOf(stream).native(); }
 
 bool RunsOnHost(Stream& stream) { return CudaStreamOf(stream).runs_on_host(); }
+
+bool IsCaptured(Stream& stream) { return CudaStreamOf(stream).capturing(); }
 
 void FailStream(Stream& stream, const std::exception_ptr& failure) {
   CudaStreamOf(stream).Fail(failure);

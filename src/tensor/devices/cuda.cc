@@ -9,10 +9,10 @@ DeviceEntry cuda() {
   return {.name = "cuda",
           .summary = "An NVIDIA GPU",
           .numbered = true,
-          .numbers = [] { return UsableCudaDevices(LinkedCudaDriver()); },
+          .numbers = [] { return UsableCudaDevices(CudaDriverOfJobs()); },
           .make =
               [](int number, const DeviceSettings& /*settings*/) {
-                const CudaDriver* const driver = LinkedCudaDriver();
+                const CudaDriver* const driver = CudaDriverOfJobs();
                 Require(driver, "there is no device cuda:{}: {}", number, WhyNoCudaDevice(driver));
                 return std::shared_ptr<Device>(NewCudaDevice(number, *driver));
               }};

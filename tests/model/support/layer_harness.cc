@@ -167,6 +167,7 @@ class Mirror {
     Move(there_.labels.sets.offsets, batch.labels.offsets.size());
     Move(there_.labels.sets.ids, batch.labels.ids.size());
     Move(there_.examples, batch.examples.size());
+    Move(there_.epoch, 1);
     there_.saved = At(there_.saved, plan.saved_bytes);
     there_.scratch = At(there_.scratch, plan.scratch_bytes);
     there_.params = params_;
@@ -333,6 +334,7 @@ LayerRun LayerHarness::Run(const RunOptions& options) const {
                  .sparse = batch.sparse.View(),
                  .labels = batch.Targets(),
                  .examples = batch.examples.empty() ? nullptr : batch.examples.data(),
+                 .epoch = &batch.epoch,
                  .input = tensors.inputs[0],
                  .output = tensors.output,
                  .input_gradient = tensors.gradients[0],
@@ -349,6 +351,7 @@ LayerRun LayerHarness::Run(const RunOptions& options) const {
     for (size_t k = 0; k < others.size(); ++k)
       Convert(Plain(call.others[k].shape, others[k].data()), call.others[k]);
     Spoil(scratch.data(), plan->scratch_bytes);
+    if (!options.target.device->IsHost()) plan->Send(batch);
     mirror.Pass([&](const LayerCall& there) { plan->Forward(there); });
     run.output = ToFloats(call.output);
     Convert(Plain(call.output.shape, output_gradient.data()), call.output_gradient);

@@ -29,7 +29,7 @@ Graph MakeGraph(const JobSettings& settings) {
     model.emplace_back("widths", List(settings.widths.begin(), settings.widths.end()));
   Edge input{.shape = {1, 28, 28}};
   if (settings.sparse) input = {.shape = {kFeatures}, .sparse = true};
-  return BuildModel(model, {.input = input, .outputs = 10});
+  return BuildModel(model, {.input = input, .outputs = 10, .multi_label = settings.multi_label});
 }
 
 }  // namespace
@@ -62,8 +62,8 @@ Job::Job(const JobSettings& settings)
 }
 
 StepResult Job::Run(const Batch& batch) {
-  const StepResult result =
-      executor_->Step(batch, View(), {.learning_rate = settings_.learning_rate});
+  const StepResult result = executor_->Step(
+      batch, View(), {.beside = !settings_.captures, .learning_rate = settings_.learning_rate});
   if (!executor_->in_place())
     Apply(params_, {.rule = *rule_,
                     .state = state_,

@@ -32,6 +32,8 @@ struct JobSettings {
   double weight_decay = 0;
   std::vector<int64_t> widths = {};  ///< Of an mlp's hidden layers; empty: the model's own.
   bool sparse = false;               ///< Trains on sparse rows of 40 features in place of images.
+  bool multi_label = false;          ///< Sets of labels in place of classes.
+  bool captures = true;              ///< On a device whose stream captures; else kernel by kernel.
 };
 
 /// Trains on 28x28 images of 10 classes. Kernels of this thread have the job's threads while it

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
@@ -16,6 +17,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "tensor/support/arena.h"
+#include "tensor/support/mock_statuses.h"
 
 using MockWork = std::function<void()>;
 
@@ -46,37 +48,8 @@ struct CUstream_st {
 };
 
 namespace yoke {
-namespace {
 
-constexpr int kInvalid = 1, kIllegalAddress = 700, kForbidden = 900, kBrokenCapture = 901,
-              kUnjoined = 904, kIsolated = 905, kNoDriver = 35, kLaunchFailed = 719;
-
-const char* TextOf(int status) {
-  switch (status) {
-    case kCudaSuccess:
-      return "no error";
-    case kCudaNoMemory:
-      return "out of memory";
-    case kNoDriver:
-      return "CUDA driver version is insufficient for CUDA runtime version";
-    case kIllegalAddress:
-      return "an illegal memory access was encountered";
-    case kLaunchFailed:
-      return "unspecified launch failure";
-    case kForbidden:
-      return "operation not permitted when stream is capturing";
-    case kBrokenCapture:
-      return "operation failed due to a previous error during capture";
-    case kUnjoined:
-      return "capture has unjoined work";
-    case kIsolated:
-      return "dependency created on uncaptured work in another stream";
-    default:
-      return "mock error";
-  }
-}
-
-}  // namespace
+using namespace mock;  // NOLINT(google-build-using-namespace): its own statuses
 
 /// All state, under one mutex; work runs outside of it.
 class MockCuda::Runtime {
@@ -175,6 +148,10 @@ class MockCuda::Runtime {
       return kCudaSuccess;
     }
     if (graph) return Break(*graph, "a capture awaits an event from outside", kIsolated);
+    if (event->captured && !captures_.contains(event->captured)) {
+      broken_.emplace_back("an event of an ended capture is awaited");
+      return kInvalid;
+    }
     if (event->captured) {
       stream->capture = event->captured;
       event->captured->joined.insert(stream);
@@ -190,6 +167,10 @@ class MockCuda::Runtime {
     std::unique_lock lock(mutex_);
     ++calls_["wait"];
     if (CapturesHere("cudaEventSynchronize")) return kForbidden;
+    if (event->captured) {
+      broken_.emplace_back("the host waits for an event of a capture");
+      return kInvalid;
+    }
     changed_.wait(lock, [&] { return event->past >= event->last || lost_; });
     return lost_;
   }
@@ -233,11 +214,10 @@ class MockCuda::Runtime {
   }
 
   void Lose(int status) {
-    {
-      const std::lock_guard lock(mutex_);
-      lost_ = status;
-    }
+    std::unique_lock lock(mutex_);
+    lost_ = status;
     changed_.notify_all();
+    changed_.wait_for(lock, std::chrono::seconds(1), [this] { return running_ == 0; });
   }
   template <typename Of>
   auto Look(const Of& of) const {
@@ -245,15 +225,18 @@ class MockCuda::Runtime {
     return of(*this);
   }
 
+  // NOLINTBEGIN(readability-identifier-naming): private to this file
   const Settings settings_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   int lost_ = 0;
+  int running_ = 0;  // pieces of work
   Arena there_, pinned_;
   std::set<CUgraph_st*> captures_;
   std::vector<std::unique_ptr<CUevent_st>> events_;  // that are destroyed
   std::map<std::string, int64_t> calls_;
   std::vector<std::string> broken_;
+  // NOLINTEND(readability-identifier-naming)
 
  private:
   int Push(CUstream_st& stream, MockWork work) {
@@ -298,6 +281,12 @@ class MockCuda::Runtime {
     return lost_ == 0;
   }
 
+  /// What lost GPUs had to do, as long as the process.
+  static std::vector<MockWork>& NeverRun() {
+    static auto* const all = new std::vector<MockWork>;
+    return *all;
+  }
+
   void Work(CUstream_st& stream) {
     std::unique_lock lock(mutex_);
     while (true) {
@@ -305,9 +294,15 @@ class MockCuda::Runtime {
       if (stream.queue.empty()) return;
       const MockWork work = std::move(stream.queue.front());
       stream.queue.pop_front();
+      if (lost_ != 0) {
+        NeverRun().push_back(work);
+        continue;
+      }
+      ++running_;
       lock.unlock();
       work();
       lock.lock();
+      --running_;
       changed_.notify_all();
     }
   }

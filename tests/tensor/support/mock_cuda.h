@@ -32,7 +32,7 @@ class MockCuda {
   MockCuda& operator=(const MockCuda&) = delete;
 
   const CudaDriver& driver() const;
-  /// From now on all GPUs are lost: every call returns this status.
+  /// From now on all GPUs are lost: every call returns this status, and nothing runs any more.
   void Lose(int status);
   int64_t allocated() const;  ///< Bytes of GPU memory that are in use.
   int64_t pinned() const;     ///< Bytes of pinned memory that were not given back.
