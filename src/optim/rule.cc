@@ -320,6 +320,8 @@ void RuleState::SetSlices(const ParamLayout& layout, std::vector<SliceSettings> 
 }
 
 RuleState::~RuleState() = default;
+RuleState::RuleState(RuleState&&) noexcept = default;
+RuleState& RuleState::operator=(RuleState&&) noexcept = default;
 
 int64_t RuleState::bytes() const {
   auto bytes = static_cast<int64_t>(scalars_.size() * sizeof(float));

@@ -92,6 +92,8 @@ class RuleState {
   RuleState(const ParamLayout& layout, const UpdateRule& rule, Device& device,
             const Rounding& rounding = {}, Stream* stream = nullptr);
   ~RuleState();
+  RuleState(RuleState&&) noexcept;
+  RuleState& operator=(RuleState&&) noexcept;
   Array<float> array(int i) const { return AllOf<float>(arrays_[i]); }
   const std::vector<std::string>& names() const { return names_; }
   /// Number of updates so far of each row of a row-sparse slice; empty for other slices.
