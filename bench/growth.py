@@ -7,7 +7,8 @@ Each row is a training step (forward, backward, momentum update) of one model on
 (slide:LABELS:f32, batch 256): how many times as fast as one thread each team is, if each thread has a core. "alone": what one thread does
 while the others of the last team wait, of one thread's step. Of the last team's step: "uneven": waiting for the last thread of a region;
 "memory": GB/s that it moves by the layers' count; "largest loss". With --memory, the bandwidth of the machine that is meant, "bound" is
-what that would leave. --check (`make cores-check`) also trains with teams that have cores here: "1.9 of 2.0" is measured of computed.
+what that would leave. --check (`make cores-check`) also trains with teams that have cores here: "1.9 of 2.0" is measured, where reading
+batches is in, of computed.
 """
 import math
 import os

@@ -4,7 +4,6 @@
 // Markdown.
 //
 // usage: slide_bench OUTPUTS FEATURES BATCH THREADS
-#include <dlfcn.h>
 #include <fmt/core.h>
 #include <omp.h>
 
@@ -16,6 +15,7 @@
 
 #include "base/median.h"
 #include "bench/slide_step.h"
+#include "measure/team_record.h"
 
 namespace {
 
@@ -23,19 +23,30 @@ using namespace yoke;         // NOLINT(google-build-using-namespace): a program
 using namespace yoke::bench;  // NOLINT(google-build-using-namespace): likewise
 
 constexpr int kRounds = 5;
-double team_seconds = 0;  // that a team of threads has worked
 
-/// Seconds a batch: the median over rounds of a pass over some batches. Those in which only one
-/// thread works go to `serial`.
-double Seconds(const Stage& stage, bool plain, int64_t batches, double* serial = nullptr) {
-  std::vector<double> times, alone;
+/// Seconds a batch: the median over rounds of a pass over some batches.
+double Seconds(const Stage& stage, bool plain, int64_t batches) {
+  std::vector<double> times;
   for (int round = 0; round < kRounds; ++round) {
-    const double began = Now(), before = team_seconds;
+    const double began = Now();
     for (int64_t b = 0; b < batches; ++b) stage.run(b, plain);
     times.push_back((Now() - began) / static_cast<double>(batches));
-    alone.push_back(times.back() - (team_seconds - before) / static_cast<double>(batches));
   }
-  if (serial) *serial = Median(alone);
+  return Median(times);
+}
+
+/// Of these, the seconds of one thread outside of parallel regions.
+double SerialSeconds(const Stage& stage, int64_t batches) {
+  std::vector<double> times;
+  TeamRecord record;
+  for (int round = 0; round < kRounds; ++round) {
+    record.Take();
+    for (int64_t b = 0; b < batches; ++b) stage.run(b, false);
+    double sum = 0;
+    for (const auto& [work, runs] : record.Take())
+      if (work.function.empty()) sum += runs[0][0][0].fixed;
+    times.push_back(sum / static_cast<double>(batches));
+  }
   return Median(times);
 }
 
@@ -55,13 +66,14 @@ void Measure(int64_t outputs, int64_t features, int64_t batch, int threads) {
   Step step(outputs, features, batch);
   const double bandwidth = Bandwidth(), peak = GemmPeak();
   std::vector<Stage> stages = step.Stages();
-  std::vector<double> plain, alone, team, serial(stages.size());
+  std::vector<double> plain, alone, team, serial;
   for (Stage& stage : stages) {
     SetKernelThreads(1);
     plain.push_back(Seconds(stage, true, 4));
     alone.push_back(Seconds(stage, false, kBatches));
     SetKernelThreads(threads);
-    team.push_back(Seconds(stage, false, kBatches, &serial[team.size()]));
+    team.push_back(Seconds(stage, false, kBatches));
+    serial.push_back(SerialSeconds(stage, kBatches));
     if (stage.name == "update") stage.bytes = step.UpdateBytes();
   }
   const double us = 1e6 / double(batch);
@@ -110,17 +122,6 @@ void Measure(int64_t outputs, int64_t features, int64_t batch, int threads) {
 }
 
 }  // namespace
-
-using Body = void (*)(void*);
-/// Every parallel region begins here, instead of in libgomp, and is timed.
-extern "C" void GOMP_parallel(Body body, void* data, unsigned threads, unsigned flags) {
-  static const auto begin = reinterpret_cast<void (*)(Body, void*, unsigned, unsigned)>(
-      dlsym(RTLD_NEXT, "GOMP_parallel"));
-  if (omp_in_parallel() || threads == 1) return begin(body, data, threads, flags);
-  const double began = Now();
-  begin(body, data, threads, flags);
-  team_seconds += Now() - began;
-}
 
 int main(int argc, char** argv) {
   BeginProgram(argv);

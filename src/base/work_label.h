@@ -20,18 +20,24 @@ class WorkListener {
 };
 /// Who is told of this thread's work; null: nobody.
 inline thread_local WorkListener* work_listener = nullptr;
+/// What it is told last.
+inline thread_local Work current_work;
 
-/// While it lives, this thread does such work. Costs a comparison where nobody listens.
+/// While it lives, this thread does such work. Costs two copies of a Work where nobody listens.
 class WorkLabel {
  public:
-  explicit WorkLabel(Work work) {
-    if (work_listener) work_listener->TurnTo(work);
-  }
-  ~WorkLabel() {
-    if (work_listener) work_listener->TurnTo({});
-  }
+  explicit WorkLabel(Work work) : before_(current_work) { TurnTo(work); }
+  ~WorkLabel() { TurnTo(before_); }
   WorkLabel(const WorkLabel&) = delete;
   WorkLabel& operator=(const WorkLabel&) = delete;
+
+ private:
+  static void TurnTo(Work work) {
+    current_work = work;
+    if (work_listener) work_listener->TurnTo(work);
+  }
+
+  Work before_;
 };
 
 }  // namespace yoke

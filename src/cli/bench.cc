@@ -15,6 +15,7 @@
 #include "cli/growth.h"
 #include "cli/run_options.h"
 #include "cli/signals.h"
+#include "kernels/threads.h"
 #include "node/executor.h"
 #include "train/job/devices.h"
 #include "train/job/parts.h"
@@ -175,8 +176,8 @@ class BenchCommand : public Command {
     Require(seconds_ >= 0 && seconds_ <= kLongestGrowth, "--seconds: expected 0 to {}, got {}",
             kLongestGrowth, seconds_);
     const std::vector<int> teams = Teams();
-    const Job job = Load({});
     LetWaitingThreadsSleep();
+    const Job job = Load({});
     const std::atomic<int>& signal = CatchStopSignals();
     PrintGrowth(job_, GrowthOf(job, teams, seconds_ > 0 ? seconds_ : kGrowth, signal), out);
     return signal == 0 ? 0 : 128 + signal;

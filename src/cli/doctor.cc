@@ -185,11 +185,7 @@ Table ToTable(const Hardware& h) {
           {"mpi", ListOf(MpiLibraries())}};
 }
 
-Finding GrowthFinding(const std::string& path) {
-  constexpr double kSeconds = 10;
-  const Job job = LoadJob(path, {});
-  LetWaitingThreadsSleep();
-  const Growth growth = GrowthOf(job, {1, 2, 4, 8, 16, 32, 64}, kSeconds, CatchStopSignals());
+Finding GrowthFinding(const std::string& path, const Growth& growth) {
   const std::string end = EndOfGrowth(growth);
   return {
       "growth", fmt::format("{}: {}", path, end.empty() ? "to 64 threads and more" : end),
@@ -208,7 +204,9 @@ constexpr double kLongestWait = 1e6;  // seconds
 class DoctorCommand : public Command {
  public:
   void Declare(Arguments& arguments) override {
-    arguments.Place("JOB", &job_, "A job file (TOML): also say to how many threads its step grows");
+    arguments.Place(
+        "JOB", &job_,
+        "A job file (TOML): also train a copy for 10 s, to say to how many threads its step grows");
     arguments.Flag("--network", &network_,
                    "Measure messages instead, between ranks of mpirun or srun, else threads");
     arguments.Option("--replicas", "N", &replicas_,
@@ -225,21 +223,31 @@ class DoctorCommand : public Command {
     if (network_)
       ReportNetwork({.replicas = replicas_, .timeout = timeout_}, out);
     else if (PrintsForAll())
-      Look(out);
+      return Look(out);
     return 0;
   }
 
  private:
-  void Look(Output& out) const {
+  int Look(Output& out) const {
+    constexpr double kSeconds = 10;
+    std::optional<Growth> growth;
+    if (!job_.empty()) {
+      LetWaitingThreadsSleep();
+      const Job job = LoadJob(job_, {});
+      const std::atomic<int>& signal = CatchStopSignals();
+      growth = GrowthOf(job, {1, 2, 4, 8, 16, 32, 64}, kSeconds, signal);
+      if (signal != 0) return 128 + signal;
+    }
     const Hardware hardware = FindHardware();
     std::vector<Finding> findings = Findings(hardware);
-    if (!job_.empty()) findings.push_back(GrowthFinding(job_));
+    if (growth) findings.push_back(GrowthFinding(job_, *growth));
     const Table software = Join(Conditions(), {{"instructions", DescribeKernelLibrary().isa}});
     out.Event("doctor",
               Join(Join(software, ToTable(hardware)),
                    {{"libraries", TableOf(Libraries())}, {"findings", ToList(findings)}}));
     const auto width = static_cast<size_t>(std::clamp(out.Columns() - 1, 60, 110)) - 14;
     for (const Finding& finding : findings) Print(finding, width, out);
+    return 0;
   }
 
   static void Print(const Finding& finding, size_t width, Output& out) {

@@ -2,19 +2,10 @@
 #include "cli/growth.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <optional>
-#include <string_view>
-#include <system_error>
 
-#include "base/check.h"
 #include "plan/measured_job.h"
 #include "train/job/parts.h"
 #include "train/number_format.h"
@@ -35,7 +26,7 @@ struct LostTime {
 std::vector<LostTime> LostTimesOf(const GrowthPoint& point) {
   std::vector<LostTime> all;
   for (const auto& [work, times] : point.work) {
-    const double meetings = SecondsOfMeeting(point.threads) * static_cast<double>(times.waits);
+    const double meetings = SecondsOfMeeting(point.threads) * times.meetings;
     all.push_back(
         {.work = work, .times = times, .lost = times.span + meetings - times.busy / point.threads});
   }
@@ -51,7 +42,7 @@ std::string Time(double seconds) {
 
 std::string Percent(double part) { return fmt::format("{:.1f} %", 100 * part); }
 
-double GainOf(const Growth& growth, const GrowthPoint& point) {
+double GrowthAt(const Growth& growth, const GrowthPoint& point) {
   return growth.points.front().seconds / point.seconds;
 }
 
@@ -67,7 +58,7 @@ std::vector<std::string> CellsOf(const Growth& growth, const GrowthPoint& point)
   return {fmt::format("{}", point.threads),
           Time(point.seconds),
           Count(std::llround(static_cast<double>(growth.batch) / point.seconds)),
-          fmt::format("{:.2f}", GainOf(growth, point)),
+          fmt::format("{:.2f}", GrowthAt(growth, point)),
           Percent(point.alone / point.seconds),
           Percent(UnevenOf(point) / point.seconds),
           Percent(point.meetings / point.seconds),
@@ -77,7 +68,7 @@ std::vector<std::string> CellsOf(const Growth& growth, const GrowthPoint& point)
 
 Table ToTable(const Growth& growth, const GrowthPoint& point) {
   return {
-      {"threads", point.threads}, {"seconds", point.seconds},  {"growth", GainOf(growth, point)},
+      {"threads", point.threads}, {"seconds", point.seconds},  {"growth", GrowthAt(growth, point)},
       {"alone", point.alone},     {"uneven", UnevenOf(point)}, {"meetings", point.meetings},
       {"busy", point.busy},       {"steps", point.steps}};
 }
@@ -116,21 +107,6 @@ Table EventOf(const std::string& job, const Growth& growth) {
 
 }  // namespace
 
-void LetWaitingThreadsSleep() {
-  const char* policy = std::getenv("OMP_WAIT_POLICY");
-  if (policy && std::string_view(policy) == "passive") return;
-  setenv("OMP_WAIT_POLICY", "passive", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
-  unsetenv("GOMP_SPINCOUNT");               // NOLINT(concurrency-mt-unsafe)
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::string line(std::istreambuf_iterator<char>(file), {});
-  std::vector<char*> words;
-  for (size_t at = 0; at < line.size(); at = line.find('\0', at) + 1) words.push_back(&line[at]);
-  words.push_back(nullptr);
-  std::error_code none;
-  execv(std::filesystem::read_symlink("/proc/self/exe", none).c_str(), words.data());
-  throw Error("cannot restart the program, so that waiting threads sleep");
-}
-
 Growth GrowthOf(const Job& job, const std::vector<int>& teams, double seconds,
                 const std::atomic<int>& stop) {
   const DataSets data = OpenData(job.data(), job.seed());
@@ -157,7 +133,7 @@ void PrintGrowth(const std::string& job, const Growth& growth, Output& out) {
   out.Text(fmt::format("a step of {} examples if each thread had a core, by the CPU time of each:",
                        Count(growth.batch)));
   std::vector<std::vector<std::string>> rows = {
-      {"threads", "step", "examples/s", "times", "alone", "uneven", "meetings", "work", "memory"}};
+      {"threads", "step", "examples/s", "growth", "alone", "uneven", "meetings", "work", "memory"}};
   for (const GrowthPoint& point : growth.points) rows.push_back(CellsOf(growth, point));
   for (const std::string& line : TableLines(rows, {0, 1, 2, 3, 4, 5, 6, 7, 8})) out.Text(line);
   out.Text(fmt::format("reading a batch takes one thread {}", Time(growth.read_seconds)));

@@ -11,9 +11,6 @@
 
 namespace yoke {
 
-/// Restarts the program so that threads which wait for their team sleep, if they do not yet.
-void LetWaitingThreadsSleep();
-
 /// Steps of the job by teams of each size, the first of one thread.
 Growth GrowthOf(const Job& job, const std::vector<int>& teams, double seconds,
                 const std::atomic<int>& stop);

@@ -3,7 +3,7 @@
 // Step s belongs to group s / group size, and group g to slot g mod slots. A thread takes the next
 // group once its slot is free, fills its batches without the lock, and marks it ready; the consumer
 // frees a slot when it moves on. Groups make one hand-over serve many small batches. Where the
-// consumer keeps waiting for groups that are not ready, threads are added.
+// consumer waits for much of its time, threads are added.
 #include "data/prefetch.h"
 
 #include <algorithm>
@@ -12,6 +12,8 @@
 #include <mutex>
 #include <vector>
 
+#include "base/check.h"
+#include "base/clock.h"
 #include "base/thread.h"
 
 namespace yoke {
@@ -19,7 +21,8 @@ namespace {
 
 constexpr int64_t kExamplesPerGroup = 256;
 constexpr int64_t kMostBatchesPerGroup = 64;
-constexpr int kLateGroups = 4;  // more of them than of those in time: then a thread is added
+constexpr double kMuchWaiting = 0.1;  // of the time of some groups: then a thread is added
+constexpr int64_t kGroups = 4;        // for which this is looked at, the epoch's first left out
 
 int64_t GroupSize(int64_t batch) {
   return std::clamp<int64_t>(kExamplesPerGroup / std::max<int64_t>(batch, 1), 1,
@@ -40,11 +43,12 @@ struct Prefetch::State {
     if (settings.threads > 0 && settings.steps > 0)
       group = GroupSize(static_cast<int64_t>(examples_of(0).size()));
     groups = (settings.steps + group - 1) / group;
-    const int ahead = std::max({settings.ahead, settings.threads, settings.most, 1});
-    slots.resize(static_cast<size_t>(settings.threads > 0 ? ahead + 1 : 1));
+    most = std::max(settings.most, settings.threads);
+    slots.resize(static_cast<size_t>(settings.threads > 0 ? std::max(Ahead(), most) + 1 : 1));
     for (Slot& slot : slots) slot.batches.resize(static_cast<size_t>(group));
     try {
-      for (int i = 0; i < settings.threads; ++i) threads.push_back(StartThread([this] { Work(); }));
+      reading = settings.threads;
+      for (int i = 0; i < reading; ++i) threads.push_back(StartThread([this] { Work(); }));
     } catch (...) {
       End();
       throw;
@@ -62,6 +66,7 @@ struct Prefetch::State {
     for (std::thread& thread : threads) thread.join();
   }
 
+  int Ahead() const { return std::max(settings.ahead, 1); }
   Slot& SlotOf(int64_t g) { return slots[static_cast<size_t>(g) % slots.size()]; }
 
   void ReadStep(int64_t step, Batch& batch) const {
@@ -75,8 +80,9 @@ struct Prefetch::State {
   void Work() {
     std::unique_lock lock(mutex);
     for (;;) {
-      const auto free = static_cast<int64_t>(slots.size());
-      changed.wait(lock, [&] { return stopping || next == groups || next < freed + free; });
+      changed.wait(lock, [&] {
+        return stopping || next == groups || next <= freed + std::max(Ahead(), reading);
+      });
       if (stopping || next == groups) return;
       const int64_t g = next++;
       lock.unlock();
@@ -107,17 +113,31 @@ struct Prefetch::State {
       freed = g;
       changed.notify_all();
     }
-    const bool in_time = SlotOf(g).ready;
+    const double began = Now();
     changed.wait(lock, [&] { return SlotOf(g).ready; });
     if (SlotOf(g).error) std::rethrow_exception(SlotOf(g).error);
-    late = in_time ? std::max(0, late - 1) : late + 1;
-    if (late == kLateGroups) AddThread();
+    if (reading < most) Judge(g, began);
     return SlotOf(g);
   }
 
+  /// The consumer has waited for group g since `began`.
+  void Judge(int64_t g, double began) {
+    const double now = Now();
+    if (g > judged) waited += now - began;
+    if (g > judged && g < judged + kGroups) return;
+    if (g > judged && waited > kMuchWaiting * (now - since)) AddThread();
+    judged = g;
+    since = now;
+    waited = 0;
+  }
+
   void AddThread() {
-    late = 0;
-    if (std::ssize(threads) < settings.most) threads.push_back(StartThread([this] { Work(); }));
+    try {
+      threads.push_back(StartThread([this] { Work(); }));
+      ++reading;
+    } catch (const Error&) {
+      most = reading;  // the system refuses one: those that there are go on
+    }
   }
 
   const Batch* Next() {
@@ -143,7 +163,9 @@ struct Prefetch::State {
   int64_t next = 0;   // the next group to read
   int64_t freed = 0;  // groups that the consumer has finished
   bool stopping = false;
-  int late = 0;  // groups that the consumer waited for, less those that were ready
+  int reading = 0, most = 0;  // threads: now, and to become
+  int64_t judged = 0;         // the group from which on waiting is counted
+  double since = 0, waited = 0;
   std::vector<std::thread> threads;
 };
 
@@ -154,6 +176,6 @@ Prefetch::~Prefetch() = default;
 
 const Batch* Prefetch::Next() { return state_->Next(); }
 
-int Prefetch::threads() const { return static_cast<int>(state_->threads.size()); }
+int Prefetch::threads() const { return state_->reading; }
 
 }  // namespace yoke

@@ -8,8 +8,10 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
+#include "base/check.h"
 #include "base/resources.h"
 #include "base/thread.h"
 
@@ -95,24 +97,39 @@ bool WaitsFor(int64_t count) {
 
 namespace {
 
+char** program_words = nullptr;  // main's
+
+void Restart(char** words) {
+  std::error_code none;
+  execv(std::filesystem::read_symlink("/proc/self/exe", none).c_str(), words);
+}
+
 /// Makes waiting threads yield their core soon: libgomp reads its spin count when it is loaded, so
 /// the program restarts itself with it in the environment, unless the caller has set GOMP_SPINCOUNT
 /// or OMP_WAIT_POLICY. Long spinning made LeNet's steps 4 to 20 times slower when other programs
 /// shared the cores (measured).
 void WaitBriefly(char** words) {
   if (std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY")) return;
-  std::error_code none;
-  const std::string program = std::filesystem::read_symlink("/proc/self/exe", none);
   // About 100 microseconds on an Intel, 80 on a Zen: with half of it threads that wait for a short
   // serial part fall asleep (MLP batch 1: 3,100 steps/s for 4,200), with twice as much LeNet takes
   // five times as long beside other programs.
   setenv("GOMP_SPINCOUNT", "2000", 1);
-  execv(program.c_str(), words);  // returns only on failure: then waiting is merely slower
+  Restart(words);  // returns only on failure: then waiting is merely slower
 }
 
 }  // namespace
 
+void LetWaitingThreadsSleep() {
+  const char* policy = std::getenv("OMP_WAIT_POLICY");
+  if (policy && std::string_view(policy) == "passive") return;
+  setenv("OMP_WAIT_POLICY", "passive", 1);
+  unsetenv("GOMP_SPINCOUNT");
+  if (program_words) Restart(program_words);
+  throw Error("cannot restart the program so that waiting threads sleep");
+}
+
 void BeginProgram(char** words) {
+  program_words = words;
   KeepFreedMemory();
   WaitBriefly(words);
   FlushDenormals();

@@ -44,6 +44,11 @@ int TeamThread();
 /// the process, threads wait briefly, denormals are flushed. May restart the program, once.
 void BeginProgram(char** words);
 
+/// Restarts a program that has begun so, whatever the environment says of waiting, unless its
+/// waiting threads sleep at once. Call it before other threads start or input is read. Throws Error
+/// if that fails.
+void LetWaitingThreadsSleep();
+
 /// Information about the kernel library, for `doctor`.
 struct KernelLibrary {
   std::string name;        ///< "oneDNN"

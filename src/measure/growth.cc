@@ -15,11 +15,11 @@
 namespace yoke {
 namespace {
 
-constexpr int kWarmUps = 2;
-constexpr int kLeast = 3, kMost = 100;  // recorded steps of a visit
+constexpr int kWarmUps = 1;
+constexpr int kLeast = 2, kMost = 100;  // recorded steps of a visit
 
-int64_t MeetingsOf(const RegionRun& run) {
-  return run.empty() || run[0].size() < 2 ? 0 : std::ssize(run);
+double MeetingsOf(const RegionRun& run) {
+  return run.empty() || run[0].size() < 2 ? 0 : static_cast<double>(run.size());
 }
 
 size_t PiecesOf(const std::vector<ThreadPhase>& threads) {
@@ -94,7 +94,7 @@ WorkTimes Join(const std::vector<const std::vector<RegionRun>*>& steps) {
                       })->second;
   WorkTimes sum;
   for (size_t run = 0; run < usual[0]->size(); ++run) {
-    sum.waits += MeetingsOf((*usual[0])[run]);
+    sum.meetings += MeetingsOf((*usual[0])[run]);
     for (size_t phase = 0; phase < (*usual[0])[run].size(); ++phase) {
       std::vector<const std::vector<ThreadPhase>*> phases;
       for (const auto* runs : usual) phases.push_back(&(*runs)[run][phase]);
@@ -104,11 +104,19 @@ WorkTimes Join(const std::vector<const std::vector<RegionRun>*>& steps) {
   return sum;
 }
 
+/// Work of few of the steps, on average over all.
+WorkTimes Mean(const std::vector<const std::vector<RegionRun>*>& few, int64_t steps) {
+  WorkTimes sum;
+  for (const auto* runs : few) sum += Join({runs});
+  const auto count = static_cast<double>(steps);
+  return {.busy = sum.busy / count, .span = sum.span / count, .meetings = sum.meetings / count};
+}
+
 GrowthPoint PointOf(int threads, const std::vector<StepRecord>& steps) {
   GrowthPoint point = {.threads = threads, .steps = std::ssize(steps), .work = UsualStep(steps)};
   for (const auto& [work, times] : point.work) {
     (work.function.empty() ? point.alone : point.regions) += times.span;
-    point.meetings += SecondsOfMeeting(threads) * static_cast<double>(times.waits);
+    point.meetings += SecondsOfMeeting(threads) * times.meetings;
     point.busy += times.busy;
   }
   point.seconds = point.alone + point.regions + point.meetings;
@@ -164,7 +172,7 @@ double SecondsOfMeeting(int threads) {
 WorkTimes& WorkTimes::operator+=(const WorkTimes& other) {
   busy += other.busy;
   span += other.span;
-  waits += other.waits;
+  meetings += other.meetings;
   return *this;
 }
 
@@ -174,7 +182,7 @@ StepTimes UsualStep(const std::vector<StepRecord>& steps) {
     for (const auto& [work, runs] : step) all[work].push_back(&runs);
   StepTimes usual;
   for (const auto& [work, runs] : all)
-    if (2 * runs.size() > steps.size()) usual[work] = Join(runs);
+    usual[work] = 2 * runs.size() > steps.size() ? Join(runs) : Mean(runs, std::ssize(steps));
   return usual;
 }
 
@@ -183,8 +191,8 @@ Growth MeasureGrowth(const std::function<ProfileRequest(int threads)>& request,
   Growth growth;
   const int before = KernelThreads(), rounds = RoundsOf(request(1).graph);
   std::vector<std::vector<StepRecord>> steps(threads.size());
-  const double each = seconds / static_cast<double>(rounds * threads.size());
-  for (int round = 0; round < rounds; ++round)
+  const double each = seconds / static_cast<double>(rounds * threads.size()), began = Now();
+  for (int round = 0; round < rounds && (round == 0 || Now() - began < seconds); ++round)
     for (size_t i = 0; i < threads.size(); ++i) {
       const ProfileRequest of = request(threads[i]);
       if (!StopIsAsked(of.stop)) Visit(of, each, growth, steps[i]);

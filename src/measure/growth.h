@@ -12,16 +12,17 @@
 namespace yoke {
 
 struct WorkTimes {
-  double busy = 0;    ///< Seconds of CPU, all threads.
-  double span = 0;    ///< Seconds, if each thread has a core.
-  int64_t waits = 0;  ///< Starts of regions and barriers of a team: it meets.
+  double busy = 0;      ///< Seconds of CPU, all threads.
+  double span = 0;      ///< Seconds, if each thread has a core.
+  double meetings = 0;  ///< Starts of regions and barriers of a team.
   WorkTimes& operator+=(const WorkTimes& other);
 };
 /// Of one step.
 using StepTimes = std::map<WorkKey, WorkTimes>;
 
 /// The usual step: of each thread, phase and piece of a loop the median over steps. What differs
-/// between threads in each step anew is left out, with the machine's noise.
+/// between threads in each step anew is left out, with the machine's noise. Work of few steps
+/// counts by its mean.
 StepTimes UsualStep(const std::vector<StepRecord>& steps);
 
 /// A step by a team of so many threads, each with a core of its own. What cores share is left out:

@@ -10,8 +10,6 @@
 namespace yoke {
 namespace {
 
-const bool linked = has_team_hooks = true;
-
 template <typename Function>
 Function* Real(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));

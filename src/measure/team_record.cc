@@ -90,13 +90,20 @@ double ThreadRecord::Spent() {
 }
 
 TeamRecord::TeamRecord() : clock_cost_(CostOfClock()) {
-  if (!has_team_hooks) throw Error("this program cannot record its teams of threads");
   team_record = this;
   work_listener = this;
-  since_ = ThreadCpuSeconds();
+#pragma omp parallel num_threads(2)
+  {}
+  const bool recorded = runs_.size() > 1;  // beside the work outside
+  Take();
+  if (recorded) return;
+  Forget();
+  throw Error("this program cannot record its teams of threads");
 }
 
-TeamRecord::~TeamRecord() {
+TeamRecord::~TeamRecord() { Forget(); }
+
+void TeamRecord::Forget() {
   team_record = nullptr;
   work_listener = nullptr;
 }

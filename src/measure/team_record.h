@@ -14,7 +14,8 @@
 
 namespace yoke {
 
-/// An iteration, or several, that a thread took from a loop whose iterations go to whoever is free.
+/// An iteration, or several, that a thread took from a loop that gives iterations to the thread
+/// that is free.
 struct LoopPiece {
   int64_t first = 0;   ///< Its first iteration.
   double seconds = 0;  ///< CPU time.
@@ -89,6 +90,7 @@ class TeamRecord : public WorkListener {
 
  private:
   using Place = std::tuple<std::string_view, std::string_view, const void*>;
+  static void Forget();
   void AddAlone();
   std::vector<RegionRun>& At(const void* function) {
     return runs_[Place(work_.layer, work_.part, function)];
@@ -104,8 +106,5 @@ class TeamRecord : public WorkListener {
 };
 /// That of this thread; null: none.
 inline thread_local TeamRecord* team_record = nullptr;
-
-/// Whether the program has the hooks; they set it.
-inline bool has_team_hooks = false;
 
 }  // namespace yoke

@@ -10,6 +10,11 @@
 #include "train/job/parts.h"
 
 namespace yoke {
+namespace {
+
+constexpr int kMostThreadsReading = 16;
+
+}  // namespace
 
 int64_t StepExamplesOf(const Job& job, int64_t epoch) {
   const ExecutorEntry& executor = FindEntry(executors(), "executor", job.node.String("executor"));
@@ -25,8 +30,6 @@ void RequireExamples(const Job& job, const Reader& data, int replicas) {
 }
 
 /// With fewer threads, a reading thread would only take a core from the computing ones.
-constexpr int kMostThreadsReading = 16;
-
 int EpochCursor::ThreadsReadingAhead(int threads) {
   constexpr int kThreadsThatSpareOne = 4;
   return threads >= kThreadsThatSpareOne ? 1 : 0;

@@ -89,9 +89,10 @@ class EpochCursor {
   /// Epochs done in the current plan, or after the last one.
   double EpochsDone() const;
   bool EpochIsOver() const { return done_ == steps(); }
-  /// What Read(step) has taken since the last call, of so many seconds.
-  DataWait TakeWait(double seconds) {
-    return {.part = std::exchange(waited_, 0) / seconds, .threads = threads_};
+  /// What Read(step) has taken since the last call, of so many seconds; none: it was not called.
+  std::optional<DataWait> TakeWait(double seconds) {
+    if (waited_ == 0) return {};
+    return DataWait{.part = std::exchange(waited_, 0) / seconds, .threads = threads_};
   }
   /// Call after the last step of the plan.
   void FinishEpoch();

@@ -66,7 +66,8 @@ struct EpochEvent {
   Metrics exchange = {};
   std::vector<DeviceWork> node = {};  ///< So far, by device of rank 0's node, if it has several.
   LayerReport layers = {};            ///< Of this epoch, or what a session saw of it.
-  DataWait data = {};                 ///< Of rank 0 in this epoch, likewise.
+  /// Of rank 0 in this epoch, likewise; none: not known.
+  std::optional<DataWait> data = {};
 };
 
 /// Sent after each evaluation where train.evaluate_every counts steps; one that also ends an epoch

@@ -1,7 +1,9 @@
 """yoke bench --growth: a table of teams and what keeps the largest back."""
+import re
+import subprocess
 import unittest
 
-from program import ProgramTest
+from program import YOKE, ProgramTest
 
 
 class GrowthTest(ProgramTest):
@@ -20,6 +22,12 @@ class GrowthTest(ProgramTest):
 
     def test_doctor_says_where_a_job_stops_growing(self):
         self.assertIn("threads", self.good("doctor", "tiny.toml").out)
+
+    def test_every_kind_of_region_is_recorded(self):
+        """What the compiler makes of a region or a loop must have a hook (src/measure/team_hooks.cc)."""
+        names = subprocess.run(["nm", "-D", "--undefined-only", YOKE], capture_output=True, text=True, check=True).stdout
+        unrecorded = re.findall(r"(?:GOMP_(?:parallel|loop|sections|single_copy)\w*|__kmpc_fork\w*)", names)
+        self.assertEqual(set(unrecorded) - {"GOMP_loop_end_nowait"}, set())
 
     def test_mistakes(self):
         for words, sentence in ((("--teams", "2"), "--teams and --seconds need --growth"),

@@ -117,6 +117,11 @@ int ThreadsAfter(const Reader& reader, double step_seconds) {
 
 TEST(Prefetch, AddsThreadsWhileItsCallerWaits) { EXPECT_EQ(ThreadsAfter(Slow(0.01), 0), 3); }
 
+/// Of two threads in lockstep one group is late, the next in time.
+TEST(Prefetch, AddsThreadsWhileItsCallerWaitsNowAndThen) {
+  EXPECT_EQ(ThreadsAfter(Slow(0.02), 0.005), 3);
+}
+
 TEST(Prefetch, AddsNoneIfBatchesAreReady) { EXPECT_EQ(ThreadsAfter(Counting(), 0.002), 1); }
 
 INSTANTIATE_TEST_SUITE_P(All, PrefetchThreads, ::testing::Values(0, 1, 3));

@@ -74,45 +74,39 @@ WeightTask WeightSums::Task(int64_t index, float* sums) const {
 int64_t WeightSums::MostChannels() const { return Pieces(rows_ / unit_, channel_blocks_) * unit_; }
 
 void WeightSums::AddUp(const float* sums, float* weight) const {
-  const int64_t blocks = Pieces(outputs_, kLanes);
-  const int64_t squares = Pieces(s_.channels / s_.groups, kLanes);
-  const int64_t taps = s_.rows.size * s_.columns.size;
-  const int64_t some = s_.groups * blocks * squares;  // that threads share evenly, with their taps
-  const int64_t parts = std::min(taps, Pieces(4 * KernelThreads(), some));
-#pragma omp parallel for collapse(4) schedule(static)
+  const int64_t channels = s_.channels / s_.groups, blocks = Pieces(outputs_, kLanes);
+  // Of so many channels that threads have a few squares each. Their weights lie side by side.
+  const int64_t height =
+      std::clamp<int64_t>(s_.groups * blocks * channels / (4 * KernelThreads()), 1, kLanes);
+#pragma omp parallel for collapse(3) schedule(static)
   for (int64_t group = 0; group < s_.groups; ++group)
     for (int64_t block = 0; block < blocks; ++block)
-      for (int64_t square = 0; square < squares; ++square)
-        for (int64_t part = 0; part < parts; ++part)
-          AddUpSquare(sums, weight,
-                      {.group = group,
-                       .output = block * kLanes,
-                       .channel = square * kLanes,
-                       .taps = Part({0, taps}, part, parts)});
+      for (int64_t c = 0; c < channels; c += height)
+        AddUpSquare(sums, weight, group, block * kLanes, {c, std::min(c + height, channels)});
 }
 
 /// Tap (i, j) of channel c is row j * channels + c of the sums of tap i where rows are merged.
-void WeightSums::AddUpSquare(const float* sums, float* weight, const Square& at) const {
-  const int64_t o = at.output, c = at.channel;
+void WeightSums::AddUpSquare(const float* sums, float* weight, int64_t group, int64_t o,
+                             const Range& of) const {
   const int64_t channels = s_.channels / s_.groups, columns = s_.columns.size;
   const int64_t taps = s_.rows.size * columns, row = channels * taps;
-  const int64_t height = std::min<int64_t>(kLanes, channels - c);
   const int64_t width = std::min<int64_t>(kLanes, outputs_ - o);
   const int64_t step = s_.groups * OfGroup();
-  sums += at.group * OfGroup();
-  weight += at.group * outputs_ * row;
-  for (int64_t t = at.taps.begin; t < at.taps.end; ++t) {
+  sums += group * OfGroup();
+  weight += group * outputs_ * row;
+  for (int64_t t = 0; t < taps; ++t) {
     const int64_t first =
         tap_columns_ > 1 || columns == 1 ? t * rows_ : t / columns * rows_ + t % columns * channels;
-    float square[kLanes][kLanes] = {};
+    float square[kLanes][kLanes];
+    for (int64_t i = 0; i < of.count(); ++i) std::fill_n(square[i], kLanes, 0.0F);
     for (int64_t p = 0; p < parts_; ++p) {
-      const float* from = sums + p * step + (first + c) * lanes_ + o;
-      for (int64_t i = 0; i < height; ++i, from += lanes_)
+      const float* from = sums + p * step + (first + of.begin) * lanes_ + o;
+      for (int64_t i = 0; i < of.count(); ++i, from += lanes_)
         for (int64_t k = 0; k < kLanes; ++k) square[i][k] += from[k];
     }
-    float* to = weight + o * row + c * taps + t;
+    float* to = weight + o * row + of.begin * taps + t;
     for (int64_t k = 0; k < width; ++k, to += row)
-      for (int64_t i = 0; i < height; ++i) to[i * taps] = square[i][k];
+      for (int64_t i = 0; i < of.count(); ++i) to[i * taps] = square[i][k];
   }
 }
 

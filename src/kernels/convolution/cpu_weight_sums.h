@@ -76,12 +76,8 @@ class WeightSums {
 
  private:
   int64_t OfGroup() const { return taps() * rows_ * lanes_; }
-  /// Some taps of kLanes channels and outputs of a group, from these on.
-  struct Square {
-    int64_t group = 0, output = 0, channel = 0;
-    Range taps;
-  };
-  void AddUpSquare(const float* sums, float* weight, const Square& at) const;
+  void AddUpSquare(const float* sums, float* weight, int64_t group, int64_t o,
+                   const Range& channels) const;
 
   ConvolutionShape s_;
   int64_t strip_ = 0;  // outputs of a tile, which no block divides

@@ -14,8 +14,10 @@ constexpr int64_t kPanel = 32;  // rows that stay near while strip after strip i
 using Loop = void (*)(const GradientPanel& panel);
 
 void Columns(const GradientPass& pass, Loop loop) {
-  const int64_t columns = pass.columns < kColumns * KernelThreads() ? kFewColumns : kColumns;
-#pragma omp parallel for schedule(static) if (pass.rows * pass.columns > 8192)
+  const int64_t threads = pass.rows * pass.columns > 8192 ? KernelThreads() : 1;
+  const bool few = threads > 1 && pass.columns < kColumns * threads;
+  const int64_t columns = few ? kFewColumns : kColumns;
+#pragma omp parallel for schedule(static) if (threads > 1)
   for (int64_t begin = 0; begin < pass.columns; begin += columns) {
     const int64_t width = std::min(columns, pass.columns - begin);
     float sums[kColumns] = {};

@@ -93,8 +93,9 @@ Table ToTable(const EpochEvent& e) {
   table.emplace_back("test", TableOf(e.test));
   if (!e.exchange.empty()) table.emplace_back("exchange", TableOf(e.exchange));
   if (!e.node.empty()) table.emplace_back("node", ToTable(e.node));
-  table.emplace_back(
-      "data", Table{{"waiting", e.data.part}, {"threads_reading", e.data.threads}});
+  if (e.data)
+    table.emplace_back("data",
+                       Table{{"waiting", e.data->part}, {"threads_reading", e.data->threads}});
   if (!e.layers.layers.empty()) table.emplace_back("layers", ToTable(e.layers.layers));
   if (!e.layers.step_seconds.empty())
     table.emplace_back("step_seconds", TableOf(e.layers.step_seconds));
@@ -358,8 +359,8 @@ std::string ToText(const EpochEvent& e) {
   const std::string speed =
       fmt::format("  {} examples/s", Count(std::llround(e.examples_per_second)));
   std::string time = "  " + Duration(e.seconds);
-  if (e.data.part >= kMuchWaiting)
-    time += fmt::format(", {:.0f} % waiting for data", 100 * e.data.part);
+  if (e.data && e.data->part >= kMuchWaiting)
+    time += fmt::format(", {:.0f} % waiting for data", 100 * e.data->part);
   const bool fits = line.size() + speed.size() + time.size() <= kLongest;
   return line + (fits ? speed : "") + time;
 }

@@ -437,7 +437,7 @@ function conditions() {
 }
 
 /** The part of the last epoch in which the steps waited for data. */
-const waiting = (run) => run.points.at(-1)?.waiting ?? 0;
+const waiting = (run) => run.epochs.at(-1)?.waiting ?? 0;
 
 // The page.
 
