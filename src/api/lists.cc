@@ -119,9 +119,9 @@ std::vector<ListedItem> KernelItems() {
   for (const RuleEntry& rule : rules())
     all.push_back({rule.name, {.backward = false, .bf16 = false, .others = "update rule"}});
   for (const DeviceEntry& kind : device_kinds()) {
-    const std::vector<int> numbers = kind.numbers();
-    if (numbers.empty()) continue;
-    const auto device = kind.make(numbers.front(), {});
+    const std::vector<int> usable = kind.usable();
+    if (usable.empty()) continue;
+    const auto device = kind.make(usable.front(), {});
     for (size_t i = 0; i < all.size(); ++i)
       all[i].kernels.emplace_back(
           kind.name, i < entries.size() ? entries[i]->KernelsOn(*device)

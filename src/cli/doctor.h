@@ -17,11 +17,13 @@ namespace yoke {
 struct CudaGpu {
   CudaDescription says;
   DeviceRates rates = {};
+  /// Why there are no rates; empty: there are, or the GPU is not usable.
+  std::string not_measured = {};
 
   std::string Text() const;
   Table Row() const;
 };
-/// Takes a second or two for each. What fails meanwhile is not usable. `driver` may be null.
+/// Takes a second or two for each, and less memory than is free. `driver` may be null.
 std::vector<CudaGpu> FindCudaGpus(const CudaDriver* driver, const RatesRequest& request = {});
 
 struct Hardware {

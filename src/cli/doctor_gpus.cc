@@ -1,6 +1,7 @@
 // CudaGpu: what the driver says of a GPU, and what it reaches.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/check.h"
@@ -23,6 +24,13 @@ std::string TextOf(const DeviceRates& rates) {
       rates.f32 / 1e12, rates.tf32 / 1e12, rates.bf16 / 1e12);
 }
 
+/// Two buffers, and then three matrices, that fit in what is free.
+RatesRequest Fitting(RatesRequest request, int64_t free) {
+  request.bytes = std::min(request.bytes, free / 4);
+  request.largest = std::min(request.largest, static_cast<int64_t>(std::sqrt(double(free) / 16)));
+  return request;
+}
+
 }  // namespace
 
 std::vector<CudaGpu> FindCudaGpus(const CudaDriver* driver, const RatesRequest& request) {
@@ -32,9 +40,9 @@ std::vector<CudaGpu> FindCudaGpus(const CudaDriver* driver, const RatesRequest& 
     if (!says.why_not.empty()) continue;
     const int number = std::stoi(says.device.substr(says.device.find(':') + 1));
     try {
-      gpu.rates = MeasureRates(*NewCudaDevice(number, *driver), request);
+      gpu.rates = MeasureRates(*NewCudaDevice(number, *driver), Fitting(request, says.free));
     } catch (const Error& error) {
-      gpu.says.why_not = error.what();
+      gpu.not_measured = error.what();
     }
   }
   return found;
@@ -50,6 +58,7 @@ std::string CudaGpu::Text() const {
   if (gpu.clock_hertz > 0) text += fmt::format(" at {:.3g} GHz", gpu.clock_hertz / 1e9);
   if (gpu.bytes_per_second > 0) text += ", memory at " + Gigabytes(gpu.bytes_per_second);
   if (rates.memory > 0) text += TextOf(rates);
+  if (!not_measured.empty()) text += "; not measured: " + not_measured;
   if (!says.why_not.empty()) text += "; not usable: " + says.why_not;
   return text;
 }
@@ -63,6 +72,7 @@ Table CudaGpu::Row() const {
           {"clock_hertz", says.properties.clock_hertz},
           {"bytes_per_second", says.properties.bytes_per_second},
           {"not_usable", says.why_not},
+          {"not_measured", not_measured},
           {"measured", Table{{"memory_bytes_per_second", rates.memory},
                              {"to_device_bytes_per_second", rates.to_device},
                              {"from_device_bytes_per_second", rates.from_device},

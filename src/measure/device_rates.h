@@ -1,4 +1,4 @@
-// MeasureRates: what a device reaches, whatever the model: its memory, copies and matrix products.
+// MeasureRates: rates of a device, without a model: of its memory, copies and matrix products.
 #pragma once
 
 #include "tensor/device.h"

@@ -58,7 +58,7 @@ struct DeviceBody::Part {
 };
 
 DeviceBody::DeviceBody(const ExecutorContext& context, Device& device, const GraphCut& cut,
-                       int parts)
+                       std::span<const int64_t> begins)
     : context_(context),
       device_(device),
       layout_(context.graph.layout().First(cut.first_slice)),
@@ -74,11 +74,9 @@ DeviceBody::DeviceBody(const ExecutorContext& context, Device& device, const Gra
       statistics_(StagingOf(device)),
       bf16_(target()) {
   for (size_t s = 0; s < layout_.slices().size(); ++s) row_values_.emplace_back(StagingOf(device));
-  for (int64_t p = 0; p < parts; ++p) {
-    const int64_t usual = context.batch * (p + 1) / parts - context.batch * p / parts;
+  for (size_t p = 0; p + 1 < begins.size(); ++p)
     parts_.push_back(
-        std::make_unique<Part>(context, std::max<int64_t>(1, usual), device, *sending_, layout_));
-  }
+        std::make_unique<Part>(context, begins[p + 1] - begins[p], device, *sending_, layout_));
 }
 
 DeviceBody::~DeviceBody() {
@@ -207,6 +205,8 @@ void DeviceBody::Finish(const ParamView& params) {
     returning_->Copy(statistics_here_.data(), values_.As<float>() + layout_.statistics_begin(),
                      statistics_here_.bytes());
   returning_->Wait();
+  // Their work is done: they count its time.
+  for (Stream* const each : {sending_.get(), &stream()}) each->Wait();
   under_way_ = false;
   CopyOnHost(gradient_here_.As<float>(), layout_.dense_size(), params.gradients->dense().data);
   CopyOnHost(statistics_here_.As<float>(), layout_.size() - layout_.statistics_begin(),

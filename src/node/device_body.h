@@ -22,9 +22,10 @@ namespace yoke {
 /// Calls of a step: Begin; for each part in order Activations, Gradient, Backward; Finish.
 class DeviceBody {
  public:
-  /// `parts`: at most, of a batch. `context` outlives it. Throws UserError for a layer that the
-  /// device does not take.
-  DeviceBody(const ExecutorContext& context, Device& device, const GraphCut& cut, int parts);
+  /// `begins`: as in Begin, of a usual batch; others have no more parts. `context` outlives it.
+  /// Throws UserError for a layer that the device does not take.
+  DeviceBody(const ExecutorContext& context, Device& device, const GraphCut& cut,
+             std::span<const int64_t> begins);
   ~DeviceBody();
   DeviceBody(const DeviceBody&) = delete;
   DeviceBody& operator=(const DeviceBody&) = delete;
@@ -44,7 +45,8 @@ class DeviceBody {
 
   /// The first layer with a value that is not finite, of the last step; "": none.
   std::string FirstNonFinite() const;
-  /// Of all steps: passes, and copies of batches and values.
+  /// Of all steps: passes, and copies of batches and values. Both may run at once. On a GPU each
+  /// counts from its first work in a step to its last, with pauses.
   double busy_seconds() const { return stream().busy_seconds() + sending_->busy_seconds(); }
   /// Of the last step.
   int64_t rows() const { return std::ssize(rows_.ids()); }

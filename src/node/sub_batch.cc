@@ -74,18 +74,9 @@ void PartRows::Weigh(const ParamLayout& layout, float fraction, Gradients& part)
 
 void PartRows::Sum(const ParamLayout& layout, std::span<const Gradients* const> parts,
                    Gradients& sum) {
-  for (int s = 0; s < std::ssize(layout.slices()); ++s) {
-    const Slice& slice = layout.slices()[s];
-    if (slice.kind != SliceKind::kRowSparse) continue;
-    blocks_.clear();
-    for (const Gradients* part : parts) {
-      const RowGradient& rows = part->rows(s);
-      blocks_.push_back(
-          {.rows = rows.ids, .values = rows.values.data(), .stride = slice.RowWidth()});
-    }
-    RowGradient& to = sum.rows(s);
-    merge_.Run(blocks_, slice.RowWidth(), to.ids, to.values);
-  }
+  Sum(
+      layout, static_cast<int>(layout.slices().size()), parts.size(),
+      [&](size_t p, int s) { return BlockOf(layout, *parts[p], s); }, sum);
 }
 
 }  // namespace yoke

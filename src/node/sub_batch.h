@@ -22,6 +22,25 @@ class PartRows {
   static void Weigh(const ParamLayout& layout, float fraction, Gradients& part);
   /// The rows of all row-sparse slices of `sum` become the sum of the parts', in their order.
   void Sum(const ParamLayout& layout, std::span<const Gradients* const> parts, Gradients& sum);
+  /// The same for the first `slices` of them: block_of(p, s) has the rows of slice s by part p.
+  template <typename Find>
+  void Sum(const ParamLayout& layout, int slices, size_t parts, const Find& block_of,
+           Gradients& sum) {
+    for (int s = 0; s < slices; ++s) {
+      const Slice& slice = layout.slices()[s];
+      if (slice.kind != SliceKind::kRowSparse) continue;
+      blocks_.clear();
+      for (size_t p = 0; p < parts; ++p) blocks_.push_back(block_of(p, s));
+      RowGradient& to = sum.rows(s);
+      merge_.Run(blocks_, slice.RowWidth(), to.ids, to.values);
+    }
+  }
+  static RowBlock BlockOf(const ParamLayout& layout, const Gradients& part, int slice) {
+    const RowGradient& rows = part.rows(slice);
+    return {.rows = rows.ids,
+            .values = rows.values.data(),
+            .stride = layout.slices()[slice].RowWidth()};
+  }
 
  private:
   RowMerge merge_;  // keeps its memory

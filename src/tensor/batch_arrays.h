@@ -70,9 +70,9 @@ class BatchArrays {
       epoch_ = &batch.epoch;
       return;
     }
-    numbers_.assign(batch.examples.begin(), batch.examples.end());
-    numbers_.push_back(batch.epoch);
-    const int64_t* const there = examples_copy_.Of(numbers_);
+    ids_and_epoch_.assign(batch.examples.begin(), batch.examples.end());
+    ids_and_epoch_.push_back(batch.epoch);
+    const int64_t* const there = examples_copy_.Of(ids_and_epoch_);
     examples_ = count > 0 ? there : nullptr;
     epoch_ = there + count;
   }
@@ -126,7 +126,7 @@ class BatchArrays {
   const ImageCrop* crops_ = nullptr;
   SparseRows sparse_;
   Labels labels_;
-  std::vector<int64_t> numbers_;  // on another device: examples, and the epoch
+  std::vector<int64_t> ids_and_epoch_;  // of examples, on another device
   const int64_t* examples_ = nullptr;
   const int64_t* epoch_ = nullptr;
   ArrayCopy dense_copy_, scales_copy_, crops_copy_;

@@ -57,7 +57,7 @@ std::vector<std::string> OfThisMachine() {
   std::vector<std::string> names;
   for (const DeviceEntry& kind : device_kinds()) {
     if (!kind.chosen_by_all) continue;
-    for (const int number : kind.numbers())
+    for (const int number : kind.usable())
       names.push_back(kind.numbered ? fmt::format("{}:{}", kind.name, number) : kind.name);
   }
   return names;

@@ -25,8 +25,8 @@ struct DeviceEntry {
   bool chosen_by_all = true;  ///< "all" takes those that this machine has.
   /// The device that it is as fast as in virtual time; null: as itself.
   const char* as_fast_as = nullptr;
-  /// Those that it has and can use; of emulated ones any number can be made.
-  std::vector<int> (*numbers)() = nullptr;
+  /// The numbers N of those that it has and can use; of emulated ones any number can be made.
+  std::vector<int> (*usable)() = nullptr;
   /// Throws UserError with a sentence if there is none with this number.
   std::shared_ptr<Device> (*make)(int number, const DeviceSettings& settings) = nullptr;
 };

@@ -27,9 +27,9 @@ class GrowingBuffer {
     return count > 0 ? buffer_.As<T>() : nullptr;
   }
 
-  /// So many elements fit without growing.
+  /// Elements that fit without growing.
   template <typename T>
-  int64_t Room() const {
+  int64_t Capacity() const {
     return buffer_.bytes() / static_cast<int64_t>(sizeof(T));
   }
 

@@ -33,11 +33,20 @@ TEST(DoctorGpus, MeasuresThoseThatCanBeUsed) {
   EXPECT_THAT(mock.broken(), IsEmpty());
 }
 
-TEST(DoctorGpus, SaysThatAGpuIsFull) {
+TEST(DoctorGpus, MeasuresInTheMemoryThatIsFree) {
   const MockCuda mock({.memory = 1 << 20});
   const std::vector<CudaGpu> found = FindCudaGpus(&mock.driver(), kShort);
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_THAT(found[0].Text(), HasSubstr("; not usable: cuda:0 has no memory for 0.00105 GB more"));
+  EXPECT_GT(found[0].rates.bf16, 1e6);
+  EXPECT_EQ(found[0].not_measured, "");
+}
+
+TEST(DoctorGpus, CanUseAGpuThatIsFull) {
+  const MockCuda mock({.memory = 100'000});
+  const std::vector<CudaGpu> found = FindCudaGpus(&mock.driver(), kShort);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_THAT(found[0].Text(), HasSubstr("; not measured: cuda:0 has no memory for"));
+  EXPECT_EQ(found[0].says.why_not, "");
 }
 
 TEST(DoctorGpus, FindsNoneWithoutADriver) {

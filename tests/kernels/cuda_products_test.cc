@@ -185,6 +185,26 @@ TEST(CudaConvolution, WhatTheLibraryDeclinesIsOurs) {
     }
 }
 
+TEST(CudaConvolution, WithoutTheLibraryHasNoPlaceForTurnedWeights) {
+  using enum ConvolutionPass;
+  const Window window = {.size = 3, .stride = 1, .padding = 1};
+  const ConvolutionShape shape = {.batch = 2,
+                                  .channels = 4,
+                                  .height = 6,
+                                  .width = 5,
+                                  .outputs = 8,
+                                  .rows = window,
+                                  .columns = window,
+                                  .layout = Layout::kChannelsLast,
+                                  .training = true,
+                                  .input_gradient = true};
+  using None = Without<kForward, kForwardBias, kInput, kWeight, kNarrowWeight>;
+  EXPECT_EQ(ConvolutionOn<None>(shape, {}).scratch_bytes(),
+            ConvolutionOn<None>(shape, {}, false).scratch_bytes());
+  EXPECT_GT(ConvolutionOn<HostGrid>(shape, {}).scratch_bytes(),
+            ConvolutionOn<None>(shape, {}).scratch_bytes());
+}
+
 TEST(CudaConvolution, OfEveryForm) {
   const Window plain = {.size = 3, .stride = 1, .padding = 1}, one = {},
                strided = {.size = 3, .stride = 2, .padding = 1},

@@ -83,6 +83,10 @@ TEST_F(CudaKernelsTest, TrainTheBodyOfAHashedHead) {
       const Batch batch = DrawnSparseBatch(8, step);
       EXPECT_NEAR(pipeline.Step(batch), here.Step(batch), arithmetic == DType::kF32 ? 1e-4 : 0.1);
     }
+    for (const DeviceWork& work : pipeline.executor().Work()) {
+      EXPECT_GT(work.busy, 0) << work.name;
+      EXPECT_LT(work.busy, 1.01) << work.name;
+    }
   }
   EXPECT_THAT(mock_.broken(), testing::IsEmpty());
 }

@@ -28,7 +28,8 @@ struct OnDevice {
         context{.graph = graph, .batch = batch},
         params(graph.layout(), Cpu()),
         gradients(graph.layout(), Cpu()),
-        body(context, device, graph.Cut(CutAt::kHashed).value(), 2) {
+        body(context, device, graph.Cut(CutAt::kHashed).value(),
+             std::vector<int64_t>{0, batch / 2, batch}) {
     Initialize(params, 1);
   }
   ParamView View() { return params.View(&gradients); }

@@ -219,8 +219,9 @@ std::shared_ptr<Device> MockGpu(int number, const DeviceSettings& /*settings*/) 
 /// The kinds that this machine has, and a mock.
 std::vector<DeviceEntry> Present() {
   std::vector<DeviceEntry> present = device_kinds();
-  present.push_back({.name = "mock_cuda", .numbers = [] { return std::vector{0}; }, .make = MockGpu});
-  std::erase_if(present, [](const DeviceEntry& kind) { return kind.numbers().empty(); });
+  present.push_back(
+      {.name = "mock_cuda", .usable = [] { return std::vector{0}; }, .make = MockGpu});
+  std::erase_if(present, [](const DeviceEntry& kind) { return kind.usable().empty(); });
   return present;
 }
 

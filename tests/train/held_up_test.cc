@@ -54,8 +54,8 @@ const Row kTable[] = {
     {"replica_rows", "gradient", {.host_reads = 1}, "so do touched rows"},
     {"body",
      "gradient",
-     {.waits = 3, .host_reads = 5},
-     "activations and rows of two micro-batches come, and the gradient"},
+     {.waits = 5, .host_reads = 5},
+     "activations and rows of two micro-batches come, and the gradient; two streams end"},
     {"worker", "Copy", {.host_reads = 1}, "as of a replica"},
     {"worker", "WaitFor", {.waits = 1}, ""},
 };

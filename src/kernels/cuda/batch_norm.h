@@ -1,5 +1,5 @@
-// Batch norm: partial moments of rows, then 16 bytes a thread where channels lie side by side: what
-// moves bytes alone is as fast as its instructions are few.
+// Batch norm: partial moments of rows, then 16 bytes a thread where channels lie side by side: a
+// kernel that only moves bytes is fast if it has few instructions.
 #pragma once
 
 #include <algorithm>
@@ -168,7 +168,7 @@ struct ScaleChannelsBody {
   }
 };
 
-/// The gradients behind the ReLU, from what its calls give: of N elements side by side.
+/// The gradients behind the ReLU, from its calls' gradients: of N elements side by side.
 template <typename T, int N>
 struct BatchNormGradient {
   BatchNormCall call;

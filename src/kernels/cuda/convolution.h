@@ -218,7 +218,7 @@ class ConvolutionOn : public GridKernel<Grid, ConvolutionCall> {
   }
 
  private:
-  /// What the library declines is computed by our own bodies, pass by pass.
+  /// Our own bodies compute the passes that the library declines.
   void Plan() {
     forward_ = Make(ConvolutionPass::kForward);
     if (s_.bias) with_bias_ = Make(ConvolutionPass::kForwardBias);
@@ -228,7 +228,8 @@ class ConvolutionOn : public GridKernel<Grid, ConvolutionCall> {
       narrow_ = weight_.made();
     }
     if (s_.training && s_.input_gradient) input_ = Make(ConvolutionPass::kInput);
-    if (Turns() || narrow_)
+    const bool any = forward_.made() || with_bias_.made() || weight_.made() || input_.made();
+    if (any && (Turns() || narrow_))
       turned_bytes_ = (s_.Weight().Count() * SizeOf(DType::kF32) + 255) / 256 * 256;
   }
   Convolver Make(ConvolutionPass pass) {

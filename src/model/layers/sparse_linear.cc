@@ -46,7 +46,7 @@ class TouchedRowsThere {
              .starts = starts + 1,
              .entries = entries_.Of(Copied(touched.entries, entries, staged.entries), entries),
              .counted = starts};
-    rows_.count = ids_.Room<int32_t>();
+    rows_.count = ids_.Capacity<int32_t>();
     if (touched.count == 0) rows_.ids = before.ids;  // there may be more at another time
     if (entries == 0) rows_.entries = before.entries;
     float* const values = std::exchange(values_there_, values_.Reserve<float>(rows_.count * width));

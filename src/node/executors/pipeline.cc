@@ -20,6 +20,7 @@
 #include "node/device_usage.h"
 #include "node/estimate.h"
 #include "node/pipeline_times.h"
+#include "node/sub_batch.h"
 
 namespace yoke::executor {
 namespace {
@@ -38,22 +39,34 @@ std::vector<int64_t> SizesOf(const std::vector<int64_t>& begins) {
   return sizes;
 }
 
+/// The same slices without a dense gradient.
+ParamLayout RowsAlone(const ParamLayout& layout) {
+  ParamLayout rows;
+  for (Slice slice : layout.slices()) {
+    if (slice.kind == SliceKind::kDense) slice.kind = SliceKind::kBuffer;
+    rows.Add(std::move(slice));
+  }
+  rows.Pack();
+  return rows;
+}
+
 size_t PlaceOfCpu(const std::vector<Device*>& devices) { return devices[0]->IsHost() ? 0 : 1; }
 
 class Pipeline : public Executor {
  public:
   Pipeline(int micro_batches, const GraphCut& cut, const ExecutorContext& context)
       : context_(context),
-        micro_batches_(micro_batches),
+        micro_batches_(std::clamp<int64_t>(context.batch, 1, micro_batches)),
         first_slice_(cut.first_slice),
         cpu_(PlaceOfCpu(context.devices)),
-        heads_(context_, std::max<int64_t>(1, context.batch / micro_batches),
+        heads_(context_, std::max<int64_t>(1, context.batch / micro_batches_),
                {.part = GraphPart::kHead, .cut = CutAt::kHashed}),
-        body_(context_, *context.devices[1 - cpu_], cut, micro_batches),
+        body_(context_, *context.devices[1 - cpu_], cut,
+              BeginsOf(std::max<int64_t>(1, context.batch), micro_batches_)),
         usage_(context.devices) {
-    if (micro_batches > 1)
-      for (int p = 0; p < micro_batches; ++p)
-        gradients_.emplace_back(context.graph.layout(), Cpu());
+    if (micro_batches_ == 1) return;
+    const ParamLayout rows = RowsAlone(context.graph.layout());
+    for (int64_t p = 0; p < micro_batches_; ++p) gradients_.emplace_back(rows, Cpu());
   }
 
   StepResult Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) override {
@@ -70,9 +83,11 @@ class Pipeline : public Executor {
     }
     body_.Finish(params);
     SumRows(begins.size() - 1, params);
-    result.seconds = Count(begins, {.seconds = Now() - began,
-                                    .device_seconds = body_.busy_seconds() - device_before,
-                                    .cpu_seconds = head_seconds_});
+    const double seconds = Now() - began;
+    result.seconds =
+        Count(begins, {.seconds = seconds,
+                       .device_seconds = std::min(seconds, body_.busy_seconds() - device_before),
+                       .cpu_seconds = head_seconds_});
     AnnounceAll(*params.layout, step.ready);
     return result;
   }
@@ -115,23 +130,13 @@ class Pipeline : public Executor {
 
   /// In the order of the micro-batches.
   void SumRows(size_t parts, const ParamView& params) {
-    for (int s = 0; s < std::ssize(params.layout->slices()); ++s) {
-      const Slice& slice = params.layout->slices()[s];
-      if (slice.kind != SliceKind::kRowSparse || (s >= first_slice_ && gradients_.empty()))
-        continue;
-      blocks_.clear();
-      for (size_t p = 0; p < parts; ++p) {
-        if (s < first_slice_) {
-          blocks_.push_back(body_.Rows(p, s));
-          continue;
-        }
-        const RowGradient& rows = gradients_[p].rows(s);
-        blocks_.push_back(
-            {.rows = rows.ids, .values = rows.values.data(), .stride = slice.RowWidth()});
-      }
-      RowGradient& to = params.gradients->rows(s);
-      merge_.Run(blocks_, slice.RowWidth(), to.ids, to.values);
-    }
+    const ParamLayout& layout = *params.layout;
+    rows_.Sum(
+        layout, gradients_.empty() ? first_slice_ : static_cast<int>(layout.slices().size()), parts,
+        [&](size_t p, int s) {
+          return s < first_slice_ ? body_.Rows(p, s) : PartRows::BlockOf(layout, gradients_[p], s);
+        },
+        *params.gradients);
   }
 
   /// Adds a step to what the devices have done. Examples are counted where they begin. Returns its
@@ -160,8 +165,7 @@ class Pipeline : public Executor {
   Plans heads_;
   DeviceBody body_;
   std::vector<Gradients> gradients_;  // of heads by micro-batch; empty: there is one
-  RowMerge merge_;
-  std::vector<RowBlock> blocks_;
+  PartRows rows_;
   DeviceUsage usage_;
   double head_seconds_ = 0;
   std::string non_finite_;

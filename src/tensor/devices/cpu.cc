@@ -150,7 +150,7 @@ namespace device {
 DeviceEntry cpu() {
   return {.name = "cpu",
           .summary = "The cores of this machine",
-          .numbers = [] { return std::vector{0}; },
+          .usable = [] { return std::vector{0}; },
           .make =
               [](int /*number*/, const DeviceSettings& /*settings*/) {
                 return std::shared_ptr<Device>(&Cpu(), [](Device* /*lives on*/) {});

@@ -9,7 +9,7 @@ DeviceEntry cuda() {
   return {.name = "cuda",
           .summary = "An NVIDIA GPU",
           .numbered = true,
-          .numbers = [] { return UsableCudaDevices(CudaDriverOfJobs()); },
+          .usable = [] { return UsableCudaDevices(CudaDriverOfJobs()); },
           .make =
               [](int number, const DeviceSettings& /*settings*/) {
                 const CudaDriver* const driver = CudaDriverOfJobs();

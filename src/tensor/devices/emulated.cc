@@ -317,7 +317,7 @@ DeviceEntry emulated() {
           .summary = "A second memory and an asynchronous queue, computed on the CPU",
           .numbered = true,
           .chosen_by_all = false,
-          .numbers = [] { return std::vector{0}; },
+          .usable = [] { return std::vector{0}; },
           .make =
               [](int number, const DeviceSettings& settings) {
                 return std::shared_ptr<Device>(NewEmulatedDevice(number, settings.emulated));

@@ -189,7 +189,7 @@ DeviceEntry strict() {
           .numbered = true,
           .chosen_by_all = false,
           .as_fast_as = "cpu",
-          .numbers = [] { return std::vector{0}; },
+          .usable = [] { return std::vector{0}; },
           .make =
               [](int number, const DeviceSettings& /*settings*/) {
                 return std::shared_ptr<Device>(std::make_shared<CountingDevice>(
