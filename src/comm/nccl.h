@@ -23,10 +23,12 @@ struct NcclCalls {
   /// Enqueues that `values` become the sums over the ranks.
   int (*sum)(float* values, size_t count, ncclComm* comm, CUstream_st* stream) = nullptr;
   /// Ends sums under way, which leave anything. No call with this communicator may follow.
+  /// It does not return while a captured graph holds sums.
   int (*abort)(ncclComm* comm) = nullptr;
   int (*leave)(ncclComm* comm) = nullptr;  ///< No sum is under way.
   const char* (*text)(int status) = nullptr;
-  double patience = 5;  ///< Seconds that abort and leave may take before they are left behind.
+  double abort_patience = 1;  ///< Seconds that abort may take before it is left behind.
+  double patience = 5;        ///< The same of leave.
 };
 
 /// The library's; null: this program is built without CUDA, or there is no library here.

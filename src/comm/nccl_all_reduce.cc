@@ -57,18 +57,20 @@ void AwaitRanks(PendingMessage& none, double seconds, const char* late, const Lo
   }
 }
 
-/// Ends a communicator, by `abort` or `leave`. NCCL may wait there for ranks that are lost: then
-/// training goes on without its end.
+/// Ends a communicator, by `abort` or `leave`. NCCL may wait there for ranks that are lost, or for
+/// the end of graphs that hold sums: then training goes on without its end.
 void EndComm(const NcclCalls& calls, int (*end)(ncclComm*), ncclComm* comm,
              const Device& device) noexcept try {
   LeaveableCall call([end, comm, &device] {
     (void)UseCudaDevice(device);  // a lost one is left as well
     return end(comm);
   });
-  const std::optional<int> status = call.WaitFor(calls.patience);
-  const char* const name = end == calls.abort ? "ncclCommAbort" : "ncclCommDestroy";
+  const bool aborts = end == calls.abort;
+  const double patience = aborts ? calls.abort_patience : calls.patience;
+  const std::optional<int> status = call.WaitFor(patience);
+  const char* const name = aborts ? "ncclCommAbort" : "ncclCommDestroy";
   if (!status)
-    LogWarning(fmt::format("{} has not returned after {:g} s and is left", name, calls.patience));
+    LogWarning(fmt::format("{} has not returned after {:g} s and is left", name, patience));
   else if (*status != 0)
     LogWarning(fmt::format("NCCL failed in {}: {}", name, calls.text(*status)));
 } catch (const std::exception& error) {
@@ -182,8 +184,8 @@ void Connect(const Communicator& world, Device& device, const NcclCalls& calls,
              PendingMessage& none, ncclComm* comm) {
   const Buffer one(device, sizeof(float));
   Stream& stream = device.stream();
-  CheckNccl(calls, calls.sum(one.As<float>(), 1, comm, NativeStream(stream)), "ncclAllReduce");
   try {
+    CheckNccl(calls, calls.sum(one.As<float>(), 1, comm, NativeStream(stream)), "ncclAllReduce");
     AwaitRanks(none, JoinTimeout(world.timeout()),
                "the ranks' first sum over GPUs took longer than",
                [&](double seconds) { return stream.WaitFor(seconds); });

@@ -41,9 +41,9 @@ class AllReduce : public Strategy {
     if (accumulated_ == 0) DropSums();
     if (world_.size() == 1) return;
     Device& device = *context_.params.values().device;
-    // Asked by all ranks, wherever their values lie.
-    const bool sums = world_.SumsOnDevice(device) && compressor_.kind() == Compression::kNone;
-    if (sums && accumulate_ == 1 && !rows_.any())
+    // The last question joins the GPUs of all ranks, wherever their values lie.
+    if (compressor_.kind() == Compression::kNone && accumulate_ == 1 && !rows_.any() &&
+        world_.SumsOnDevice(device))
       there_.emplace(
           There{.main = device.stream(), .sums = device.NewStream(), .before = {}, .end = {}});
     else

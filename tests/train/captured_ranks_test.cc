@@ -2,7 +2,10 @@
 // values there, what a warm step launches, and the bits of steps that are enqueued kernel by
 // kernel.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <span>
 #include <string>
@@ -38,6 +41,34 @@ devices = ["cuda:0", "cuda:1"]
 threads = 1
 )";
 
+/// Of sets of labels, 0 to 7 an example.
+constexpr const char* kSetsJob = R"([data]
+format = "csv"
+label = "labels"
+task = "multi_label"
+test_share = 0.2
+[model]
+layer = [{ type = "linear", outputs = 20 }, { type = "relu" }, { type = "linear", outputs = 7 }]
+[train]
+batch = 8
+rule = "momentum"
+learning_rate = 0.01
+[node]
+devices = ["cuda:0", "cuda:1"]
+threads = 1
+)";
+
+std::string Sets() {
+  std::string text = "x,y,labels\n";
+  for (int example = 0; example < 64; ++example) {
+    text += std::to_string(example % 7) + "," + std::to_string(example % 5) + ",";
+    for (int label = 0; label < example / 8; ++label)
+      text += (label > 0 ? ";l" : "l") + std::to_string(label);
+    text += "\n";
+  }
+  return text;
+}
+
 struct Counts {
   std::map<std::string, int64_t> of_driver;
   int64_t sums = 0;
@@ -54,10 +85,10 @@ class CapturedRanksTest : public testing::Test {
   CapturedRanksTest() { GiveCudaDriver(&cuda_.driver()); }
   ~CapturedRanksTest() override { GiveCudaDriver(nullptr); }
 
-  Trained Train(const Overrides& keys, bool nccl) {
+  Trained Train(const Overrides& keys, bool nccl, const char* text = kJob) {
     Overrides all = keys;
     all.push_back({"cluster.replicas", std::to_string(kRanks)});
-    const Job job = WithKeys(MakeJob(ParseToml(kJob, "job.toml"), "job", "/"), all);
+    const Job job = WithKeys(MakeJob(ParseToml(text, "job.toml"), "job", "/"), all);
     const DataSets data = OpenData(job.data(), job.seed());
     Trained trained;
     const auto make = [&](const Communicator& world, Device& device) {
@@ -129,6 +160,18 @@ TEST_F(CapturedRanksTest, AllReduceIsInTheGraphOfAStep) {
       EXPECT_EQ(made[call], 0) << call;
     EXPECT_EQ(captured.values, Train(keys, /*nccl=*/false).values);
   }
+}
+
+/// The number of labels differs between ranks, so where one would capture, the other would launch.
+TEST_F(CapturedRanksTest, SumsOfSetsOfLabelsAreInNoGraph) {
+  const std::string file = testing::TempDir() + "yoke-sets-" + std::to_string(getpid()) + ".csv";
+  std::ofstream(file) << Sets();
+  const Overrides keys = {{"cluster.strategy", "allreduce"}, {"data.train", file}};
+  Trained apart = Train(keys, /*nccl=*/true, kSetsJob);
+  EXPECT_EQ(apart.counts.of_driver["launch"], 0);
+  EXPECT_EQ(apart.counts.sums, kRanks * kSteps);
+  EXPECT_EQ(apart.values, Train(keys, /*nccl=*/false, kSetsJob).values);
+  std::filesystem::remove(file);
 }
 
 /// Under the others the update follows the gradient, before anything is exchanged. Values are near

@@ -55,6 +55,11 @@ class Single : public Executor {
   Batch above_;  // activations with the batch's labels
 };
 
+/// The batch's arrays have the lengths of all batches of its size, so they move on all ranks alike.
+bool HasFixedLengths(const Batch& batch) {
+  return !batch.is_sparse && !(batch.classes.empty() && batch.targets.empty());
+}
+
 /// On a device with memory of its own, with the values there. A step is only enqueued: the host
 /// goes on, at most kUnderWay steps ahead.
 class SingleThere : public Executor {
@@ -132,7 +137,9 @@ class SingleThere : public Executor {
       plan.Forward(pass.batch, pass.view);
       plan.Backward(pass.batch, pass.view, ready);
     };
-    if (!captured_.Captures() || step.beside) return enqueue(step.ready);
+    // All ranks capture sums, or launch them, in the same step: none decides alone.
+    const bool differs = step.launched && !HasFixedLengths(pass.batch);
+    if (!captured_.Captures() || step.beside || differs) return enqueue(step.ready);
     CapturedUpdate* const update = UpdateToCome();
     if (update) update->Begin(step.learning_rate);
     PassAddresses now = AddressesOf(pass, pass.view);

@@ -221,7 +221,8 @@ class CudaStream : public Stream, public CapturingStream, public WorkQueue {
   static size_t Size(int64_t bytes) { return static_cast<size_t>(bytes); }
   void RecordAt(CudaEvent& event) {
     context_->Require({"cudaEventRecord", context_->Use().record(event.native(), stream_)});
-    event.capture = UnderWay();
+    // Another thread may read it meanwhile in Await, of an event that no capture records.
+    if (auto capture = UnderWay(); event.capture != capture) event.capture = std::move(capture);
   }
 
   /// The capture that what is enqueued now becomes a part of, or null.

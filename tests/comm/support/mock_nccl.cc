@@ -101,6 +101,7 @@ constexpr NcclCalls kMockNccl = {
           return 0;
         },
     .text = [](int) { return "mock error"; },
+    .abort_patience = 0.3,
     .patience = 0.3};
 
 }  // namespace
