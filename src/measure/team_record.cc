@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <iterator>
 #include <queue>
@@ -92,9 +93,9 @@ double ThreadRecord::Spent() {
 TeamRecord::TeamRecord() : clock_cost_(CostOfClock()) {
   team_record = this;
   work_listener = this;
-  volatile bool runs = false;  // an empty region would be left out
+  std::atomic<int> threads = 0;  // an empty region would be left out
 #pragma omp parallel num_threads(2)
-  runs = true;
+  ++threads;
   const bool recorded = runs_.size() > 1;  // beside the work outside
   Take();
   if (recorded) return;
