@@ -49,9 +49,7 @@ class SessionClock {
   /// Seconds of steps since BeginEpoch.
   double OfEpoch() const { return std::max(1e-9, Now() - epoch_began_ - paused_); }
   /// Epochs per second since BeginEpoch.
-  double Speed(double epochs_done) const {
-    return (epochs_done - epochs_then_) / OfEpoch();
-  }
+  double Speed(double epochs_done) const { return (epochs_done - epochs_then_) / OfEpoch(); }
 
  private:
   Communicator world_;
