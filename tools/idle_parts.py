@@ -226,7 +226,7 @@ DeviceEntry idle() {
   return {.name = "idle",
           .summary = "Does nothing",
           .chosen_by_all = false,
-          .numbers = [] { return std::vector{0}; },
+          .usable = [] { return std::vector{0}; },
           .make = [](int, const DeviceSettings&) -> std::shared_ptr<Device> {
             return std::make_shared<IdleDevice>();
           }};
