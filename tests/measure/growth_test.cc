@@ -61,7 +61,7 @@ TEST(Growth, OfAStepAddsUp) {
   EXPECT_EQ(growth.batch, 512);
   for (const GrowthPoint& point : growth.points) {
     EXPECT_DOUBLE_EQ(point.seconds, point.alone + point.regions + point.meetings);
-    EXPECT_GE(point.steps, 3);
+    EXPECT_GE(point.steps, 2);  // of one visit
   }
   const GrowthPoint &alone = growth.points[0], &four = growth.points[1];
   EXPECT_EQ(alone.meetings, 0);
