@@ -70,7 +70,9 @@ MISTAKES = [
     (["convert"], ["a file to read"]),
     (["convert", "absent.txt", "a"], ["absent.txt"]),
     (["convert", "absent.txt", "a", "--from", "xmc", "--to", "xmc-binry"], ["did you mean 'xmc-binary'"]),
-    (["doctor", "now"], ["unexpected", "now"]),
+    (["doctor", "now"], ["cannot read now"]),
+    (["doctor", "tiny.toml", "now"], ["unexpected", "now"]),
+    (["doctor", "tiny.toml", "--network"], ["--network measures no job", "tiny.toml"]),
 ]
 
 

@@ -77,7 +77,7 @@ class StepTest(ProgramTest):
         self.assertFalse(own & {call["operation"] for call in here["calls"]})
         bytes = {call["operation"]: call["bytes"] for call in there["calls"]}
         self.assertEqual(bytes["normalize"], 32 * 784 * (1 + 4))
-        self.assertEqual(bytes["copy"], 2 * (32 * (784 + 4 + 8) + 3 * 4))  # read and written: images, classes, numbers; scales
+        self.assertEqual(bytes["copy"], 2 * (32 * (784 + 4 + 8) + 8 + 3 * 4))  # read and written: images, classes, numbers; epoch; scales
 
     def test_in_bf16_the_weights_are_copied(self):
         _, step = self.events("--precision", "bf16")
