@@ -6,7 +6,7 @@ usage: bench/growth.py [--rows MODEL:BATCH:TYPE,...] [--teams 1,2,4,...] [--seco
 Each row is a training step (forward, backward, momentum update) of one model on random images, or of SLIDE with so many labels
 (slide:LABELS:f32, batch 256): how many times as fast as one thread each team is, if each thread has a core. "alone": what one thread does
 while the others of the last team wait, of one thread's step. Of the last team's step: "uneven": waiting for the last thread of a region;
-"memory": GB/s that it moves by the layers' count; "largest loss". With --memory, the bandwidth of the machine that is meant, "bound" is
+"memory": GB/s that it moves by the layers' count. With --memory, the bandwidth of the machine that is meant, "bound" is
 what that would leave. --check (`make cores-check`) also trains with teams that have cores here: "1.9 of 2.0" is measured, where reading
 batches is in, of computed.
 """
@@ -91,15 +91,13 @@ def grow(arguments):
         rates = measure(path, count, growth) if arguments.check else {}
         title = f"{'SLIDE, labels' if model == 'slide' else TITLES[model]} {int(size):,}" + (f" {precision}" if model != "slide" else "")
         curves[title] = [(point["threads"], point["growth"]) for point in growth["points"]]
-        end, worst = growth["points"][-1], growth["work"][0]
+        end = growth["points"][-1]
         serial = end["alone"] / growth["points"][0]["seconds"]
-        where = " ".join(filter(None, (worst["layer"], worst["part"], worst["function"] or "one thread")))
-        lines.append([title, *(cell(point, rates) for point in growth["points"]),
+        lines.append([title, *(cell(point, rates) for point in growth["points"][1:]),
                       *([f"{bound(growth, arguments.memory):.1f}"] if arguments.memory else []),
                       f"{100 * serial:.1f} %", f"{100 * end['uneven'] / end['seconds']:.1f} %",
-                      f"{growth['bytes'] / end['seconds'] / 1e9:.0f} GB/s", f"{where}: {100 * worst['lost'] / end['seconds']:.1f} %"])
-    print_table(["step", *(f"{threads} threads" for threads in teams), *(["bound"] if arguments.memory else []), "alone", "uneven", "memory",
-                 "largest loss"], lines)
+                      f"{growth['bytes'] / end['seconds'] / 1e9:.0f} GB/s"])
+    print_table(["step", *(f"{threads} threads" for threads in teams[1:]), *(["bound"] if arguments.memory else []), "alone", "uneven", "memory"], lines)
     if arguments.svg:
         with open(arguments.svg, "w", encoding="utf-8") as file:
             file.write(plot({"": curves}, "computed growth of a training step", below="threads"))
