@@ -8,14 +8,13 @@ import itertools
 import json
 import os
 import pathlib
-import random
-import struct
 import subprocess
 import sys
 from typing import NamedTuple
 
 from devices import METHODS, SETS, fit, seconds_to, set_job, smooth
 from lib.places import CORES, ROOT
+from lib.random_images import image_data
 from lib.runner import changes, toml, write_job
 
 LIMIT = 90  # seconds of a unit
@@ -107,11 +106,7 @@ class Network:
             size = max(batch * 2000 // (1 + batch // 64), 10 * batch)
             return {"format": "synthetic-digits", "train_size": 20 * batch if setting.quick else size, "test_size": 10}
         images = 2 * batch if setting.quick else max(16 * batch, 2048)
-        x, y = (setting.folder / f"{'x'.join(map(str, self.image))}-{images}.{part}.npy" for part in "xy")
-        if not y.exists():
-            write_npy(x, (images, *self.image), random.Random(1))
-            write_npy(y, (images,), classes=self.classes)
-        return {"format": "numpy", "train": [str(x), str(y)], "task": "classes"}
+        return image_data(setting.folder, self.image, images, self.classes)
 
     def table(self, setting, found):
         def row(batch, precision):
@@ -122,20 +117,6 @@ class Network:
             return [batch, precision, count(ours), count(theirs.get(best)), ratio(ours, theirs.get(best)), best, "; ".join(notes)]
 
         return ["batch", "precision", "yoke", "PyTorch", "ratio", "its form", ""], [row(*key) for key in self.rows(setting)]
-
-
-def write_npy(path, shape, numbers=None, classes=0):
-    """Random bytes, or labels as 32-bit numbers, as NumPy writes them."""
-    kind = "|u1" if numbers else "<i4"
-    text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': ({', '.join(map(str, shape))},), }}"
-    text += " " * (-(len(text) + 11) % 64) + "\n"
-    with open(path, "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode())
-        for i in range(shape[0]):
-            size = 1
-            for axis in shape[1:]:
-                size *= axis
-            file.write(numbers.randbytes(size) if numbers else struct.pack("<i", i % classes))
 
 
 class DataSet:

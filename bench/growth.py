@@ -10,19 +10,16 @@ while the others of the last team wait, of one thread's step. Of the last team's
 what that would leave. --check (`make cores-check`) also trains with teams that have cores here: "1.9 of 2.0" is measured, where reading
 batches is in, of computed.
 """
-import math
-import os
-import struct
-import zipfile
-
 from lib.options import main, part
 from lib.places import CORES
 from lib.plot import plot
+from lib.random_images import image_data
 from lib.runner import events, last, trains_bf16, write_job
 from lib.tables import listed, print_table
-from step import GREY, LARGE, SMALL, TITLES
+from slide_jobs import synthetic, xmc_job
+from step import CASES, LARGE, TITLES
 
-IMAGES = {"mlp": GREY, "lenet": GREY, "alexnet-cifar": SMALL, "resnet20": SMALL}  # others: LARGE
+IMAGES = {model: image for model, _, image, _ in CASES}
 ROWS = ["mlp:64:f32", "mlp:512:f32", "lenet:64:f32", "lenet:64:bf16", "alexnet-cifar:128:f32", "alexnet-cifar:128:bf16", "resnet20:128:f32",
         "resnet20:128:bf16", "caffenet:64:f32", "caffenet:64:bf16", "vgg11:16:f32", "vgg11:16:bf16", "resnet50:16:f32", "resnet50:16:bf16",
         "slide:200000:f32", "slide:670091:f32"]
@@ -30,29 +27,17 @@ SLIDE_BATCH = 256
 MEASURED = 1.5  # seconds of training, about
 
 
-def array(kind, shape, data):
-    """The bytes of a .npy file."""
-    words = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': ({', '.join(map(str, shape))},), }}"
-    words += " " * (-(len(words) + 11) % 64) + "\n"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(words)) + words.encode() + data
-
-
 def image_job(folder, model, batch, precision):
-    image, classes = IMAGES.get(model, LARGE)
-    shape, count = list(map(int, image.split("x"))), batch * (8 if image == LARGE[0] else 32)
-    path = folder / f"{model}-{batch}.npz"
-    if not path.exists():
-        with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr("x.npy", array("|u1", [count, *shape], os.urandom(count * math.prod(shape))))
-            archive.writestr("y.npy", array("<i8", [count], struct.pack(f"<{count}q", *(i % classes for i in range(count)))))
-    return count, {"data": {"format": "numpy", "task": "classes", "normalize": "none", "train": path, "test": path}, "model": {"name": model},
+    image, classes = IMAGES[model]
+    count = batch * (8 if IMAGES[model] == LARGE else 32)
+    data = image_data(folder, tuple(map(int, image.split("x"))), count, classes)
+    return count, {"data": {**data, "test": data["train"], "normalize": "none"}, "model": {"name": model},
                    "train": {"batch": batch, "learning_rate": 0.001}, "node": {"precision": precision}}
 
 
 def slide_job(labels):
     count = 20 * SLIDE_BATCH
-    return count, {"data": {"format": "synthetic-xmc", "train_size": count, "test_size": 64, "features": 135909, "labels": labels},
-                   "model": {"name": "xmc", "hidden": 128, "output": "lsh"}, "train": {"batch": SLIDE_BATCH, "rule": "adam", "learning_rate": 0.001}}
+    return count, xmc_job(synthetic(labels, count, test=64), lsh={}, batch=SLIDE_BATCH, learning_rate=0.001)
 
 
 def measure(job, count, growth):
@@ -97,7 +82,8 @@ def grow(arguments):
                       *([f"{bound(growth, arguments.memory):.1f}"] if arguments.memory else []),
                       f"{100 * serial:.1f} %", f"{100 * end['uneven'] / end['seconds']:.1f} %",
                       f"{growth['bytes'] / end['seconds'] / 1e9:.0f} GB/s"])
-    print_table(["step", *(f"{threads} threads" for threads in teams[1:]), *(["bound"] if arguments.memory else []), "alone", "uneven", "memory"], lines)
+    bounds = ["bound"] if arguments.memory else []
+    print_table(["step", *(f"{threads} threads" for threads in teams[1:]), *bounds, "alone", "uneven", "memory"], lines)
     if arguments.svg:
         with open(arguments.svg, "w", encoding="utf-8") as file:
             file.write(plot({"": curves}, "computed growth of a training step", below="threads"))

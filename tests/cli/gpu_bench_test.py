@@ -51,10 +51,10 @@ class GpuBenchTest(ProgramTest):
         self.assertTrue(all(row[0] == "6,400" for row in rows.values()), rows)  # and PyTorch's rate where it is installed
 
     def test_yoke_reads_the_images(self):
-        words = [self.path("x.npy"), self.path("y.npy")]
-        call = "import random, sys, gpu_parts; [gpu_parts.write_npy(path, *more) for path, *more in zip(sys.argv[1:], [(6, 3, 8, 7), (6,)], [random.Random(1), None], [0, 3])]"
-        subprocess.run([sys.executable, "-c", call, *words], check=True, cwd=SCRIPT.parent)
-        job = self.write("job.toml", f'[data]\nformat = "numpy"\ntrain = {json.dumps(words)}\ntask = "classes"\n[model]\nname = "linear"\n')
+        call = "import json, pathlib, sys; from lib.random_images import image_data; " \
+               "print(json.dumps(image_data(pathlib.Path(sys.argv[1]), (3, 8, 7), 6, 3)['train']))"
+        words = subprocess.run([sys.executable, "-c", call, self.folder], check=True, cwd=SCRIPT.parent, stdout=subprocess.PIPE, text=True).stdout
+        job = self.write("job.toml", f'[data]\nformat = "numpy"\ntrain = {words.strip()}\ntask = "classes"\n[model]\nname = "linear"\n')
         [found] = self.good("info", job, "--json").events()
         self.assertEqual((found["input"], found["outputs"]), ([3, 8, 7], 3))
 
