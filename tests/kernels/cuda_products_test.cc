@@ -159,24 +159,29 @@ void ExpectConvolution(const ConvolutionShape& shape, bool library, float tolera
   EXPECT_EQ(dy[0].Values(), dy[1].Values());
 }
 
+/// With a square window of this size.
+ConvolutionShape ShapeOf(int64_t size, DType type) {
+  const Window window = {.size = size, .stride = 1, .padding = size / 2};
+  return {.batch = 2,
+          .channels = 4,
+          .height = 6,
+          .width = 5,
+          .outputs = 8,
+          .rows = window,
+          .columns = window,
+          .type = type,
+          .layout = Layout::kChannelsLast,
+          .bias = true,
+          .relu = true,
+          .training = true,
+          .input_gradient = true};
+}
+
 TEST(CudaConvolution, WhatTheLibraryDeclinesIsOurs) {
   using enum ConvolutionPass;
   for (const DType type : kFloats)
     for (const int64_t size : {1, 3}) {
-      const Window window = {.size = size, .stride = 1, .padding = size / 2};
-      const ConvolutionShape shape = {.batch = 2,
-                                      .channels = 4,
-                                      .height = 6,
-                                      .width = 5,
-                                      .outputs = 8,
-                                      .rows = window,
-                                      .columns = window,
-                                      .type = type,
-                                      .layout = Layout::kChannelsLast,
-                                      .bias = true,
-                                      .relu = true,
-                                      .training = true,
-                                      .input_gradient = true};
+      const ConvolutionShape shape = ShapeOf(size, type);
       ExpectConvolution<Without<kForwardBias>>(shape, true);
       ExpectConvolution<Without<kForward, kForwardBias>>(shape, true);
       ExpectConvolution<Without<kInput>>(shape, true);
@@ -187,17 +192,7 @@ TEST(CudaConvolution, WhatTheLibraryDeclinesIsOurs) {
 
 TEST(CudaConvolution, WithoutTheLibraryHasNoPlaceForTurnedWeights) {
   using enum ConvolutionPass;
-  const Window window = {.size = 3, .stride = 1, .padding = 1};
-  const ConvolutionShape shape = {.batch = 2,
-                                  .channels = 4,
-                                  .height = 6,
-                                  .width = 5,
-                                  .outputs = 8,
-                                  .rows = window,
-                                  .columns = window,
-                                  .layout = Layout::kChannelsLast,
-                                  .training = true,
-                                  .input_gradient = true};
+  const ConvolutionShape shape = ShapeOf(3, DType::kF32);
   using None = Without<kForward, kForwardBias, kInput, kWeight, kNarrowWeight>;
   EXPECT_EQ(ConvolutionOn<None>(shape, {}).scratch_bytes(),
             ConvolutionOn<None>(shape, {}, false).scratch_bytes());

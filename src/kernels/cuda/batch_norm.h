@@ -42,13 +42,6 @@ struct Chunks {
   }
 };
 
-struct ShiftedSums {
-  float sum, squares;
-  YOKE_HOST_DEVICE ShiftedSums operator+(const ShiftedSums& other) const {
-    return {sum + other.sum, squares + other.squares};
-  }
-};
-
 /// Sums of distances from the chunk's first row, which is about as far from the mean as the others.
 template <typename T>
 struct MomentsBody {
@@ -60,22 +53,22 @@ struct MomentsBody {
   YOKE_HOST_DEVICE void operator()(Team& team, int64_t i) const {
     const int64_t first = chunks.First(i), rows = chunks.Rows(i);
     team.Columns(
-        rows, ShiftedSums{},
+        rows, PairSum{},
         [&](int64_t r, int column) {
           const int64_t c = chunks.Channel(i, column);
-          if (c >= chunks.channels) return ShiftedSums{};
+          if (c >= chunks.channels) return PairSum{};
           const float apart = Wide(x[index(first + r, c)]) - Wide(x[index(first, c)]);
-          return ShiftedSums{apart, apart * apart};
+          return PairSum{apart * apart, apart};
         },
-        [](const ShiftedSums& a, const ShiftedSums& b) { return a + b; },
-        [&](int column, const ShiftedSums& total) {
+        [](const PairSum& a, const PairSum& b) { return a + b; },
+        [&](int column, const PairSum& total) {
           const int64_t c = chunks.Channel(i, column);
           if (c >= chunks.channels) return;
           RunningMoments moments = {};
           if (rows > 0) {
             const auto n = static_cast<float>(rows);
-            const float squares = total.squares - total.sum * (total.sum / n);
-            moments = {n, Wide(x[index(first, c)]) + total.sum / n, squares > 0 ? squares : 0};
+            const float squares = total.product - total.value * (total.value / n);
+            moments = {n, Wide(x[index(first, c)]) + total.value / n, squares > 0 ? squares : 0};
           }
           partial[i / chunks.tiles * chunks.channels + c] = moments;
         });
@@ -200,33 +193,26 @@ struct BatchNormGradient {
   }
 };
 
-struct GradientSums {
-  float sum, product;
-  YOKE_HOST_DEVICE GradientSums operator+(const GradientSums& other) const {
-    return {sum + other.sum, product + other.product};
-  }
-};
-
 template <typename T>
 struct GradientSumsBody {
   Chunks chunks;
   RowIndex index;
   BatchNormGradient<T, 1> gradient;
-  GradientSums* partial;  ///< [chunks, channels]
+  PairSum* partial;  ///< [chunks, channels]
   template <typename Team>
   YOKE_HOST_DEVICE void operator()(Team& team, int64_t i) const {
     const BatchNormCall& call = gradient.call;
     team.Columns(
-        chunks.Rows(i), GradientSums{},
+        chunks.Rows(i), PairSum{},
         [&](int64_t r, int column) {
           const int64_t c = chunks.Channel(i, column);
-          if (c >= chunks.channels) return GradientSums{};
+          if (c >= chunks.channels) return PairSum{};
           const int64_t at = index(chunks.First(i) + r, c);
           const float g = gradient(at, c).at[0];
-          return GradientSums{g, g * (Wide(static_cast<const T*>(call.input)[at]) - call.saved[c])};
+          return PairSum{g * (Wide(static_cast<const T*>(call.input)[at]) - call.saved[c]), g};
         },
-        [](const GradientSums& a, const GradientSums& b) { return a + b; },
-        [&](int column, const GradientSums& total) {
+        [](const PairSum& a, const PairSum& b) { return a + b; },
+        [&](int column, const PairSum& total) {
           const int64_t c = chunks.Channel(i, column);
           if (c < chunks.channels) partial[i / chunks.tiles * chunks.channels + c] = total;
         });
@@ -237,29 +223,29 @@ struct GradientSumsBody {
 /// each unit of distance from the mean and at all, in the place of chunk 0's sums.
 struct JoinSumsBody {
   BatchNormCall call;
-  GradientSums* partial;
+  PairSum* partial;
   int64_t chunks, channels;
   float rows;
   template <typename Team>
   YOKE_HOST_DEVICE void operator()(Team& team, int64_t tile) const {
     team.Columns(
-        chunks, GradientSums{},
+        chunks, PairSum{},
         [&](int64_t k, int column) {
           const int64_t c = tile * kWarp + column;
-          return c < channels ? partial[k * channels + c] : GradientSums{};
+          return c < channels ? partial[k * channels + c] : PairSum{};
         },
-        [](const GradientSums& a, const GradientSums& b) { return a + b; },
-        [&](int column, const GradientSums& all) {
+        [](const PairSum& a, const PairSum& b) { return a + b; },
+        [&](int column, const PairSum& all) {
           if (const int64_t c = tile * kWarp + column; c < channels) Save(c, all);
         });
   }
 
  private:
-  YOKE_HOST_DEVICE void Save(int64_t c, const GradientSums& all) const {
+  YOKE_HOST_DEVICE void Save(int64_t c, const PairSum& all) const {
     const float inverse = call.saved[channels + c];
     if (call.weight_gradient) call.weight_gradient[c] = all.product * inverse;
-    if (call.bias_gradient) call.bias_gradient[c] = all.sum;
-    partial[c] = {all.sum / rows, inverse * inverse * all.product / rows};
+    if (call.bias_gradient) call.bias_gradient[c] = all.value;
+    partial[c] = {inverse * inverse * all.product / rows, all.value / rows};
   }
 };
 
@@ -267,7 +253,7 @@ template <typename T, int N>
 struct BatchNormBackBody {
   RowIndex index;
   BatchNormGradient<T, N> gradient;
-  const GradientSums* lost;  ///< [channels], of JoinSumsBody.
+  const PairSum* lost;  ///< [channels], of JoinSumsBody.
   YOKE_HOST_DEVICE void operator()(int64_t i) const {
     const BatchNormCall& call = gradient.call;
     const int64_t first = index.Channel(i * N), channels = index.channels;
@@ -281,9 +267,9 @@ struct BatchNormBackBody {
     const auto x = Pack<T, N>::Of(call.input, i);
     const auto mean = Pack<float, N>::Of(call.saved + first, 0),
                scale = Pack<float, N>::Of(call.saved + 2 * channels + first, 0);
-    const auto less = Pack<GradientSums, N>::Of(lost + first, 0);
+    const auto less = Pack<PairSum, N>::Of(lost + first, 0);
     for (int k = 0; k < N; ++k)
-      to.at[k] = Narrow<T>(scale.at[k] * (g.at[k] - less.at[k].sum -
+      to.at[k] = Narrow<T>(scale.at[k] * (g.at[k] - less.at[k].value -
                                           (Wide(x.at[k]) - mean.at[k]) * less.at[k].product));
     to.To(call.input_gradient, i);
   }
@@ -321,7 +307,7 @@ class BatchNormOn : public GridKernel<Grid, BatchNormCall> {
   /// thread its own elements.
   void Backward(const BatchNormCall& call) override {
     WithType(s_.type, [&]<typename T>(T) {
-      auto* const partial = static_cast<GradientSums*>(call.scratch);
+      auto* const partial = static_cast<PairSum*>(call.scratch);
       this->grid_.Teams(
           chunks_.Teams(), kTeam,
           GradientSumsBody<T>{chunks_, index_, {call, s_.channels, s_.add, s_.relu}, partial});

@@ -109,6 +109,14 @@ struct Image {
   }
 };
 
+/// Sums of products and of values.
+struct PairSum {
+  float product, value;
+  YOKE_HOST_DEVICE PairSum operator+(const PairSum& other) const {
+    return {product + other.product, value + other.value};
+  }
+};
+
 /// A kernel whose bodies run on a grid: the GPU's, or the host's in tests.
 template <typename Grid, typename CallType>
 class GridKernel : public Kernel<CallType> {

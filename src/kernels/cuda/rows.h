@@ -36,14 +36,6 @@ struct LayerNormBody {
   }
 };
 
-/// Sums of products and of values.
-struct PairSum {
-  float product, value;
-  YOKE_HOST_DEVICE PairSum operator+(const PairSum& other) const {
-    return {product + other.product, value + other.value};
-  }
-};
-
 template <typename T>
 struct LayerNormColumnsBody {
   LayerNormCall call;
