@@ -32,13 +32,6 @@ train_size = 64
 test_size = 8
 [model]
 layer = [{ type = "flatten" }, { type = "linear", outputs = 20 }, { type = "relu" }, { type = "dropout" }, { type = "linear", outputs = 10 }]
-[train]
-batch = 8
-rule = "momentum"
-learning_rate = 0.01
-[node]
-devices = ["cuda:0", "cuda:1"]
-threads = 1
 )";
 
 /// Of sets of labels, 0 to 7 an example.
@@ -49,7 +42,9 @@ task = "multi_label"
 test_share = 0.2
 [model]
 layer = [{ type = "linear", outputs = 20 }, { type = "relu" }, { type = "linear", outputs = 7 }]
-[train]
+)";
+
+constexpr const char* kRest = R"([train]
 batch = 8
 rule = "momentum"
 learning_rate = 0.01
@@ -88,7 +83,8 @@ class CapturedRanksTest : public testing::Test {
   Trained Train(const Overrides& keys, bool nccl, const char* text = kJob) {
     Overrides all = keys;
     all.push_back({"cluster.replicas", std::to_string(kRanks)});
-    const Job job = WithKeys(MakeJob(ParseToml(text, "job.toml"), "job", "/"), all);
+    const Job job =
+        WithKeys(MakeJob(ParseToml(std::string(text) + kRest, "job.toml"), "job", "/"), all);
     const DataSets data = OpenData(job.data(), job.seed());
     Trained trained;
     const auto make = [&](const Communicator& world, Device& device) {

@@ -9,8 +9,8 @@
 namespace yoke::cpu {
 namespace {
 
-constexpr int64_t kLeastRows =
-    4;  // of a part of an image, since parts read the rows between them twice
+/// Rows of a part of an image: parts read the rows between them twice.
+constexpr int64_t kLeastRows = 4;
 
 }  // namespace
 

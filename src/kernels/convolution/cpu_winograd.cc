@@ -120,9 +120,11 @@ class WinogradConvolution : public ConvolutionKernel {
         .rows = s.channels, .inner = chunk_, .columns = s.outputs, .turned = true};
     weight_ = {engine, weight, false};
     Reserve(weight_);
-    weight.adds = true;
-    if (input_.Count() > chunk_) more_weight_ = {engine, weight, false};
-    if (input_.Count() > chunk_) Reserve(more_weight_);
+    if (input_.Count() > chunk_) {
+      weight.adds = true;
+      more_weight_ = {engine, weight, false};
+      Reserve(more_weight_);
+    }
     if (!s.input_gradient) return;
     data_ = {engine, {.rows = chunk_, .inner = s.outputs, .columns = s.channels}, true};
     Reserve(data_);
