@@ -1,6 +1,8 @@
 // The strategy none: the rule's own recurrence on the replica's gradient, and nothing else.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "strategy/support/lab.h"
 
 namespace yoke::none_test {
@@ -13,8 +15,8 @@ TEST(None, IsTheRuleOnOneReplicasGradient) {
       lab.Step();
       for (int64_t i = 0; i < test::kCount; ++i) {
         if (test::Lab::Padding(i)) continue;
-        m[i] = 0.9F * m[i] + (w[i] - static_cast<float>(i) / 10);
-        w[i] -= 0.1F * m[i];
+        m[i] = std::fma(0.9F, m[i], w[i] - static_cast<float>(i) / 10);
+        w[i] = std::fma(-0.1F, m[i], w[i]);
         EXPECT_FLOAT_EQ(lab.Model()[i], w[i]);
       }
     }
