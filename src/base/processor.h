@@ -15,6 +15,9 @@ void SetArithmeticModes(uint32_t modes);
 /// The bits of the low half by which denormals are read and written as 0.
 extern const uint32_t kFlushingModes;
 
+/// What libgomp's threads do once a spin while they wait.
+void SpinOnce();
+
 /// Prepares the stack that ends at `top`, a multiple of 16. The first switch to the stack pointer
 /// that this returns calls `enter` with the switch's argument; `enter` never returns.
 void* BeginStack(std::byte* top, uint64_t modes, void (*enter)(void*));

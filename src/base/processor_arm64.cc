@@ -69,6 +69,8 @@ uint64_t FloatingPointModes() {
 
 void SetArithmeticModes(uint32_t modes) { asm volatile("msr fpcr, %0" : : "r"(uint64_t{modes})); }
 
+void SpinOnce() { asm volatile("" : : : "memory"); }
+
 void* BeginStack(std::byte* top, uint64_t modes, void (*enter)(void*)) {
   // From the stack pointer on: x19 to x30, d8 to d15, modes. x30 is where a switch returns to.
   std::array<uint64_t, 22> frame = {};

@@ -53,6 +53,8 @@ uint64_t FloatingPointModes() {
 
 void SetArithmeticModes(uint32_t modes) { _mm_setcsr(modes); }
 
+void SpinOnce() { _mm_pause(); }
+
 void* BeginStack(std::byte* top, uint64_t modes, void (*enter)(void*)) {
   // From the stack pointer on: modes, six registers, where to return to, and the end.
   std::array<uint64_t, 9> frame = {};

@@ -38,9 +38,11 @@ std::vector<Place> PlacesOf(hwloc_topology_t topology) {
   for (hwloc_obj_t o = nullptr; (o = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, o));) {
     const hwloc_obj_t core = hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_CORE, o);
     const int node = o->nodeset ? hwloc_bitmap_first(o->nodeset) : 0;
+    const hwloc_obj_t cache = hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_L3CACHE, o);
     places.push_back({.id = static_cast<int>(o->os_index),
                       .core = static_cast<int>(core ? core->logical_index : o->logical_index),
-                      .node = std::max(0, node)});
+                      .node = std::max(0, node),
+                      .cache = static_cast<int>(cache ? cache->logical_index : 0)});
   }
   std::stable_sort(places.begin(), places.end(),
                    [](const Place& a, const Place& b) { return a.node < b.node; });
@@ -75,14 +77,16 @@ std::optional<int> NumberIn(const char* variable) {
   return std::atoi(text);
 }
 
-std::vector<int> ThisThreadsMask() {
+std::vector<int> MaskOf(pid_t thread) {
   std::vector<int> ids;
   cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0)
+  if (sched_getaffinity(thread, sizeof set, &set) == 0)
     for (int id = 0; id < CPU_SETSIZE; ++id)
       if (CPU_ISSET(id, &set)) ids.push_back(id);
   return ids;
 }
+
+std::vector<int> ThisThreadsMask() { return MaskOf(0); }
 
 bool SetMask(const std::vector<int>& ids) {
   cpu_set_t set;
@@ -154,7 +158,7 @@ std::string Obstacle(const Situation& s) {
   if (s.threads > s.block_places)
     return fmt::format("Not pinned: {} would share {}.", Plural(s.threads, "thread"),
                        Plural(s.block_places, "processor"));
-  if (s.threads < s.block_cores)
+  if (s.threads < s.block_cores && s.sharers == 1)
     return fmt::format("Not pinned: {} leave {} free, and the scheduler avoids busy cores.",
                        Plural(s.threads, "thread"), Plural(s.block_cores - s.threads, "core"));
   return "";
@@ -165,6 +169,30 @@ void SortByNode(std::vector<Place>& places) {
     return std::pair(a.node, a.core) < std::pair(b.node, b.core);
   });
 }
+
+std::vector<int> IdsOf(const std::vector<Place>& places) {
+  std::vector<int> ids;
+  for (const Place& place : places) ids.push_back(place.id);
+  return ids;
+}
+
+/// For each thread the places that share its own one's node and cache. Nothing where all do, or
+/// where threads have no places of their own.
+std::vector<std::vector<int>> Neighbourhoods(const ThreadPlan& plan) {
+  if (plan.threads != std::ssize(plan.places)) return {};
+  std::map<std::pair<int, int>, std::vector<int>> groups;
+  for (const Place& place : plan.places) groups[{place.node, place.cache}].push_back(place.id);
+  if (groups.size() == 1) return {};
+  std::vector<std::vector<int>> of_threads;
+  for (const Place& place : plan.places) of_threads.push_back(groups[{place.node, place.cache}]);
+  return of_threads;
+}
+
+/// The bindings that this thread holds, the innermost last. Tasks that take turns on a thread may
+/// end them in any order.
+thread_local std::vector<const Binding*> bindings;
+/// Where a binding has placed this thread of a team; empty: nowhere.
+thread_local std::vector<int> taken;
 
 }  // namespace
 
@@ -223,11 +251,14 @@ ThreadPlan PlanThreads(const Topology& topology, const Allowance& allowance,
                           .block_cores = CountCores(block),
                           .block_places = static_cast<int>(block.size())});
   if (!plan.reason.empty()) return plan;
-  plan.places.assign(block.begin(), block.begin() + plan.threads);
+  const int block_cores = CountCores(block);
+  plan.places.assign(block.begin(), block.begin() + std::max(plan.threads, block_cores));
   SortByNode(plan.places);
   plan.reason = sharers > 1 ? fmt::format("Pinned to the share of local rank {} of {}.",
                                           allowance.rank.rank, allowance.rank.size)
                             : "Pinned: the threads fill the cores that this process may use.";
+  if (!Neighbourhoods(plan).empty())
+    plan.reason += " Each stays on the cores that share its memory node and last cache.";
   return plan;
 }
 
@@ -243,23 +274,48 @@ std::vector<ThreadPlan> Divide(const ThreadPlan& plan, int parts) {
   for (int part = 0; part < parts; ++part) {
     const int begin = plan.threads * part / parts, end = plan.threads * (part + 1) / parts;
     ThreadPlan team{.threads = std::max(1, end - begin), .places = {}, .reason = plan.reason};
-    if (!plan.places.empty() && end > begin)
-      team.places.assign(plan.places.begin() + begin, plan.places.begin() + end);
+    const auto places = std::ssize(plan.places);
+    if (places > 0 && end > begin)
+      team.places.assign(plan.places.begin() + places * begin / plan.threads,
+                         plan.places.begin() + places * end / plan.threads);
     teams.push_back(std::move(team));
   }
   return teams;
 }
 
-Binding::Binding(const ThreadPlan& plan) {
-  if (plan.places.empty()) return;
-  std::vector<int> ids;
-  for (const Place& place : plan.places) ids.push_back(place.id);
+Binding::Binding(const ThreadPlan& plan) : all_(IdsOf(plan.places)) {
+  if (all_.empty()) return;
   std::vector<int> before = ThisThreadsMask();
-  if (SetMask(ids)) before_ = std::move(before);
+  if (!SetMask(all_)) return;
+  before_ = std::move(before);
+  of_threads_ = Neighbourhoods(plan);
+  bindings.push_back(this);
 }
 
 Binding::~Binding() {
-  if (!before_.empty()) SetMask(before_);
+  if (before_.empty()) return;
+  std::erase(bindings, this);
+  SetMask(before_);
+}
+
+const Binding* Binding::OfTeam() {
+  return bindings.empty() || bindings.back()->of_threads_.empty() ? nullptr : bindings.back();
+}
+
+const std::vector<int>& Binding::PlacesOf(int number) const {
+  const bool apart = number > 0 && number < std::ssize(of_threads_);
+  return apart ? of_threads_[number] : all_;
+}
+
+void Binding::TakePlace(int number) const {
+  const std::vector<int>* const places = &PlacesOf(number);
+  if (number == 0 || *places == taken) return;
+  SetMask(*places);
+  taken = *places;
+}
+
+void LeavePlace(int leader) {
+  if (!taken.empty() && SetMask(MaskOf(leader))) taken.clear();
 }
 
 }  // namespace yoke

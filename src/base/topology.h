@@ -10,9 +10,10 @@ namespace yoke {
 
 /// One hardware thread.
 struct Place {
-  int id = 0;    ///< The operating system's processor number.
-  int core = 0;  ///< The core; several hardware threads may share it.
-  int node = 0;  ///< The memory node.
+  int id = 0;     ///< The operating system's processor number.
+  int core = 0;   ///< The core; several hardware threads may share it.
+  int node = 0;   ///< The memory node.
+  int cache = 0;  ///< The last cache, which neighbouring cores share.
 
   bool operator==(const Place&) const = default;
 };
@@ -67,13 +68,15 @@ struct ThreadRequest {
 /// The number of compute threads and their places.
 struct ThreadPlan {
   int threads = 1;
-  std::vector<Place> places;  ///< One per thread, ordered by node; empty: not bound.
-  std::string reason;         ///< A sentence on why threads are bound or not.
+  /// One per thread, ordered by node and core; more: threads share them; empty: not bound.
+  std::vector<Place> places;
+  std::string reason;  ///< A sentence on why threads are bound or not.
 };
 /// Uses physical cores first, then their other hardware threads. Ranks that share a mask take
-/// blocks of it. Threads are bound only if they fill their part of the cores. If the cores of other
-/// ranks are unknown, a quota limits the cores, or cores stay free for other programs, bound
-/// threads of two processes could end up on the same core; then the system schedules better.
+/// blocks of it; a rank with fewer threads than cores may use its whole block. Otherwise threads
+/// are bound only if they fill the cores. If the cores of other ranks are unknown, a quota limits
+/// the cores, or cores stay free for other programs, bound threads of two processes could end up on
+/// the same core; then the system schedules better.
 ThreadPlan PlanThreads(const Topology& topology, const Allowance& allowance,
                        const ThreadRequest& request);
 /// The plan for this process on this machine.
@@ -84,9 +87,12 @@ ThreadPlan PlanThreads(const ThreadRequest& request);
 std::vector<ThreadPlan> Divide(const ThreadPlan& plan, int parts);
 
 /// Binds the calling thread, and threads that it starts from then on, to all of a plan's places;
-/// the destructor undoes it. Threads are not bound one by one: libgomp starts new threads whenever
-/// a team shrinks and grows again, and they inherit the mask of the thread that starts them, so
-/// they would all share a single core. A team of one is bound to its core.
+/// the destructor undoes it. Beyond that, threads of its team take the places that share their own
+/// one's memory node and last cache (TakePlace): a thread stays near the memory that it has touched
+/// first. Not its own place alone: beside another busy program, a thread that may not leave a busy
+/// core holds up its team, which makes steps two times slower (docs/processors.md), and a team that
+/// shrinks and grows starts threads that inherit the mask of the one that starts them. A team of
+/// one is bound to its core.
 class Binding {
  public:
   explicit Binding(const ThreadPlan& plan);
@@ -94,8 +100,21 @@ class Binding {
   Binding(const Binding&) = delete;
   Binding& operator=(const Binding&) = delete;
 
+  /// That of this thread whose team's threads have places of their own; null: none.
+  static const Binding* OfTeam();
+  /// Binds the calling thread, number `number` of the team of the thread that made this. Number 0,
+  /// and those beyond the plan's, have all places.
+  void TakePlace(int number) const;
+
  private:
+  const std::vector<int>& PlacesOf(int number) const;
+
   std::vector<int> before_;  ///< The mask to restore; empty: nothing was bound.
+  std::vector<int> all_;
+  std::vector<std::vector<int>> of_threads_;  ///< Empty: all share a node and a cache.
 };
+
+/// Binds the calling thread as thread `leader` of this process is, once a Binding has placed it.
+void LeavePlace(int leader);
 
 }  // namespace yoke

@@ -8,12 +8,14 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <system_error>
 
 #include "base/check.h"
 #include "base/resources.h"
 #include "base/thread.h"
+#include "kernels/spin_watch.h"
 
 namespace yoke {
 namespace {
@@ -29,7 +31,10 @@ thread_local HeldTeam held;
 /// libgomp starts a team's threads when it first meets. Refused one, it ends the process.
 void Gather(HeldTeam team) {
 #pragma omp parallel num_threads(team.size)
-  if (team.flushes) FlushDenormals();
+  {
+    if (team.flushes) FlushDenormals();
+    WatchSpin(team.size);
+  }
   held = team;
 }
 
@@ -106,14 +111,12 @@ void Restart(char** words) {
 
 /// Makes waiting threads yield their core soon: libgomp reads its spin count when it is loaded, so
 /// the program restarts itself with it in the environment, unless the caller has set GOMP_SPINCOUNT
-/// or OMP_WAIT_POLICY. Long spinning made LeNet's steps 4 to 20 times slower when other programs
-/// shared the cores (measured).
+/// or OMP_WAIT_POLICY. With half of it threads that wait for a short serial part fall asleep on a
+/// Zen (MLP batch 1: 3,100 steps/s for 4,200). Other work on the cores shortens it (WatchSpin).
 void WaitBriefly(char** words) {
   if (std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY")) return;
-  // About 100 microseconds on an Intel, 80 on a Zen: with half of it threads that wait for a short
-  // serial part fall asleep (MLP batch 1: 3,100 steps/s for 4,200), with twice as much LeNet takes
-  // five times as long beside other programs.
-  setenv("GOMP_SPINCOUNT", "2000", 1);
+  setenv("GOMP_SPINCOUNT", std::to_string(LongSpin()).c_str(), 1);
+  setenv("YOKE_SPIN", "adapts", 1);
   Restart(words);  // returns only on failure: then waiting is merely slower
 }
 
@@ -124,6 +127,7 @@ void LetWaitingThreadsSleep() {
   if (policy && std::string_view(policy) == "passive") return;
   setenv("OMP_WAIT_POLICY", "passive", 1);
   unsetenv("GOMP_SPINCOUNT");
+  unsetenv("YOKE_SPIN");
   if (program_words) Restart(program_words);
   throw Error("cannot restart the program so that waiting threads sleep");
 }

@@ -13,6 +13,7 @@
 #include "base/work_label.h"
 #include "kernels/threads.h"
 #include "kernels/vectors.h"
+#include "optim/first_touch.h"
 
 namespace yoke {
 namespace {
@@ -44,6 +45,7 @@ Stepper::Stepper(const ProfileRequest& request, const ExecutorEntry& entry, cons
       learning_rate_(request.learning_rate) {
   const std::string reason = entry.supports(devices);
   Require(reason.empty(), "executor {} {}", entry.name, reason);
+  TouchFirst(params_);
   Restart();
   if (entry.step_examples)
     step_examples_ = entry.step_examples(node, request.batch, request.data.Size());

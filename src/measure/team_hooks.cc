@@ -1,10 +1,15 @@
-// Stands before OpenMP's library: tells TeamRecord of regions, barriers and the iterations that a
-// thread takes. For programs only: a library must not take a name that is not its own.
+// Stands before OpenMP's library: places the threads of a team, also those that the library starts
+// anew, and tells TeamRecord of regions, barriers and the iterations that a thread takes. For
+// programs only: a library must not take a name that is not its own.
 #include <dlfcn.h>
+#include <omp.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <utility>
 
+#include "base/topology.h"
 #include "measure/team_record.h"
 
 namespace yoke {
@@ -31,6 +36,21 @@ void EnterInner() {
 void LeaveInner() {
   if (inner_regions > 0 && --inner_regions == 0) thread_record = outer_record;
 }
+
+/// A region whose threads take their places first; without a binding they leave them.
+struct PlacedRegion {
+  void (*region)(void*);
+  void* data;
+  const Binding* binding;
+  int leader;
+
+  static void Run(void* placed) {
+    const auto& [region, data, binding, leader] = *static_cast<const PlacedRegion*>(placed);
+    binding ? binding->TakePlace(omp_get_thread_num()) : LeavePlace(leader);
+    region(data);
+  }
+};
+thread_local bool team_has_places = false;
 
 bool Records() { return team_record && !team_record->in_region(); }
 
@@ -61,7 +81,15 @@ void GOMP_parallel(void (*region)(void*), void* data, unsigned threads, unsigned
   static const auto real = Real<decltype(GOMP_parallel)>("GOMP_parallel");
   if (!Records()) {
     EnterInner();
-    real(region, data, threads, flags);
+    const Binding* const binding = Binding::OfTeam();
+    if ((binding || team_has_places) && omp_get_level() == 0) {
+      const int leader = binding ? 0 : static_cast<int>(syscall(SYS_gettid));
+      PlacedRegion placed = {region, data, binding, leader};
+      team_has_places = binding != nullptr;
+      real(PlacedRegion::Run, &placed, threads, flags);
+    } else {
+      real(region, data, threads, flags);
+    }
     return LeaveInner();
   }
   team_record->Begin(region, data, threads);

@@ -12,13 +12,13 @@
 
 #include "base/check.h"
 #include "base/fetch_ahead.h"
-#include "base/round_up.h"
 #include "kernels/makers.h"
 #include "kernels/vectors.h"
 #include "optim/bf16_update.h"
 #include "optim/captured_update.h"
 #include "optim/device_update.h"
 #include "optim/layerwise.h"
+#include "optim/thread_part.h"
 #include "tensor/captured_work.h"
 
 namespace yoke {
@@ -84,10 +84,7 @@ void ApplyPart(const ParamLayout& layout, const UpdateAddresses& addresses,
     if (slice.kind != SliceKind::kDense || !request.slices.Has(i)) continue;
     const SliceSettings settings = request.state.Of(i);
     if (settings.frozen()) continue;
-    const int64_t extent = layout.Extent(slice);
-    const int64_t lines = RoundUp(extent, 16) / 16;
-    const int64_t begin = 16 * (lines * thread / threads);
-    const int64_t end = std::min(extent, 16 * (lines * (thread + 1) / threads));
+    const auto [begin, end] = ThreadPart(layout.Extent(slice), thread, threads);
     if (end > begin)
       request.rule.Update(addresses.DenseAt(slice.offset + begin, end - begin), settings.Of(step));
   }

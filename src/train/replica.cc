@@ -12,6 +12,7 @@
 #include "model/layer_counts.h"
 #include "node/plans.h"
 #include "optim/captured_update.h"
+#include "optim/first_touch.h"
 #include "strategy/statistics.h"
 #include "tensor/counting.h"
 #include "train/checkpoint/fit.h"
@@ -55,6 +56,7 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
   RequireParameters(graph_);
   RequirePrecision(job, devices_);
   RequireRowType(job, layout(), devices_);
+  TouchFirst(params_);
   Initialize(params_, job.seed(), KernelThreads());
   HostCopies copies;
   CopyFileWeights(job.model(), TaskOf(data), layout(), copies.Of(params_.values()).data());

@@ -44,6 +44,31 @@ TEST(PlanThreads, TakesPhysicalCoresFirst) {
   EXPECT_EQ(Ids(more), (Integers{0, 4, 1, 5, 2, 3})) << "node by node, core by core";
 }
 
+/// Two nodes of eight cores, four to a cache, two hardware threads each.
+TEST(PlanThreads, PutsNeighboursOnNeighbouringCores) {
+  Topology machine = TwoNodes(8);
+  for (Place& place : machine.places) place.cache = place.core / 4;
+  const ThreadPlan plan = PlanThreads(machine, {.mask = All(machine)}, {});
+  Integers cores(16);
+  std::iota(cores.begin(), cores.end(), 0);
+  EXPECT_EQ(Ids(plan), cores) << "so a static division of a loop keeps to nodes and caches";
+  EXPECT_NE(plan.reason.find("share its memory node and last cache"), std::string::npos);
+  const ThreadPlan all = PlanThreads(machine, {.mask = All(machine)}, {.threads = 32});
+  EXPECT_EQ(all.places[1].id, 16) << "the first core's second hardware thread";
+  EXPECT_EQ(all.places[16].node, 1);
+  for (const ThreadPlan& team : Divide(plan, 4))
+    for (const Place& place : team.places) EXPECT_EQ(place.cache, team.places[0].cache);
+}
+
+TEST(PlanThreads, LetsARanksThreadsUseItsWholeBlock) {
+  const Topology machine = TwoNodes(4);
+  const ThreadPlan plan =
+      PlanThreads(machine, {.mask = All(machine), .rank = {.rank = 1, .size = 2}}, {.threads = 2});
+  EXPECT_EQ(plan.threads, 2);
+  EXPECT_EQ(Ids(plan), (Integers{4, 5, 6, 7})) << plan.reason;
+  EXPECT_EQ(Ids(Divide(plan, 2)[1]), (Integers{6, 7}));
+}
+
 TEST(PlanThreads, StaysInsideTheMask) {
   const Topology machine = TwoNodes(2);
   const ThreadPlan plan = PlanThreads(machine, {.mask = {2, 7}}, {});
