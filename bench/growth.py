@@ -128,8 +128,11 @@ def shapes(arguments):
     machines, columns = machines_of(arguments), ["step"]
     for cores, nodes in machines:
         columns += [*(f"{each} x {cores // each}" for each in ranks_of(cores, nodes)), f"chosen of {cores}"]
-    print_table(columns, ([title, *(cell for machine in machines for cell in shape_cells(arguments, machine, *job))]
-                          for title, *job in jobs_of(arguments)))
+    lines = {}
+    for title, *job in jobs_of(arguments):  # both precisions in one row
+        lines.setdefault(title.removesuffix(f" {job[-1]}"), []).append(
+            [cell for machine in machines for cell in shape_cells(arguments, machine, *job)])
+    print_table(columns, ([title, *map("/".join, map(dict.fromkeys, zip(*cells)))] for title, cells in lines.items()))
 
 
 @part(rows=ROWS, teams=[1, 2, 4, 8, 16, 64], seconds=15.0, memory=0.0, check=False, svg="", shapes=False, machines=["16:1", "64:2"],

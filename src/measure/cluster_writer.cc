@@ -79,7 +79,8 @@ std::string ComputedText(const MeasuredNode& node) {
       Plain(node.computed), Quoted(node.host), Quoted(curve.title), Quoted(Plain(node.computed)));
   text += Line("operations_per_second", curve.operations_per_second, "of all threads");
   text += Line("bytes_per_second", curve.bytes_per_second, "not computed: edit it");
-  text += fmt::format("threads = {}\ngrowth = {}\n", curve.threads, GrowthText(curve.growth));
+  text += fmt::format("threads = {}\ngrowth = {}  # each thread with as many examples\n",
+                      curve.threads, GrowthText(curve.growth));
   if (curve.memory_nodes == 1) return text;
   return text + fmt::format("memory_nodes = {}\n", curve.memory_nodes) +
          Line("far_bytes_per_second", curve.far_bytes_per_second, "assumed: edit it");

@@ -66,7 +66,7 @@ Divisible DivisibleOf(const Job& job, const ClusterFile* cluster, bool replicas)
     replicas = replicas && cluster->Ranks() == 1 && open.threads == curve->threads;
   }
   if (DevicesOf(job).all() != std::vector<Device*>{&Cpu()}) return {};
-  open.parts = !job.node.Has("parts");
+  open.parts = !job.node.Resolved().Find("parts");
   open.replicas = replicas && ranks == 1 && !job.node.Has("threads");
   return open;
 }
