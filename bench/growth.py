@@ -7,7 +7,7 @@ usage: bench/growth.py [--rows MODEL:BATCH:TYPE,...] [--teams 1,2,4,...] [--seco
 Each row is a training step (forward, backward, momentum update) of one model on random images, or of SLIDE with so many labels
 (slide:LABELS:f32, batch 256): how many times as fast as one thread each team is, if each thread has a core. "alone": what one thread does
 while the others of the last team wait, of one thread's step. Of the last team's step: "uneven": waiting for the last thread of a region;
-"memory": GB/s that it moves by the layers' count. With --memory, the bandwidth of the machine that is meant, "bound" is
+"GB/s": what it moves by the layers' count. With --memory, the bandwidth of the machine that is meant, "bound" is
 what that would leave. --check (`make cores-check`) also trains with teams that have cores here: "1.9 of 2.0" is measured, where reading
 batches is in, of computed.
 
@@ -79,6 +79,14 @@ def jobs_of(arguments):
         yield title, count, write_job(arguments.runs / f"{row.replace(':', '-')}.toml", job), precision
 
 
+def joined(lines):
+    """The precisions of one model in one line: f32/bf16."""
+    rows = {}
+    for title, *cells in lines:
+        rows.setdefault(title.removesuffix(" f32").removesuffix(" bf16"), []).append(cells)
+    return [[title, *map("/".join, map(dict.fromkeys, zip(*cells)))] for title, cells in rows.items()]
+
+
 def ranks_of(cores, nodes):
     """One a memory node (a quarter of the cores, where there is one node), eight on large machines, one a core."""
     return sorted({each for each in (nodes if nodes > 1 else 4, 8 if cores > 16 else cores, cores) if cores % each == 0})
@@ -87,7 +95,8 @@ def ranks_of(cores, nodes):
 def predict(path, cluster, precision):
     """Seconds of an update on the machine of a cluster file, by ranks, and what is chosen."""
     found = last(events("plan", path, "--cluster", cluster, "--only", f"single,split,none,allreduce,{precision}"), "plan")
-    seconds = {each["keys"].get("cluster.replicas", "1"): each["seconds_per_update"] for each in found["candidates"] if each["executor"] == "single"}
+    seconds = {each["keys"].get("cluster.replicas", "1"): each["seconds_per_update"] for each in found["candidates"]
+               if each["executor"] == "single" and each["seconds_per_update"]}
     keys = found["candidates"][found["chosen"]]["keys"]
     names = {"cluster.replicas": "ranks", "node.parts": "parts"}
     return seconds, next((f"{keys[key]} {name}" for key, name in names.items() if key in keys), "one team")
@@ -113,8 +122,8 @@ def shape_cells(arguments, machine, count, path, precision):
     rates = measure_ranks(path, count, [1, *ranks], seconds["1"]) if arguments.check and cores == CORES else {}
 
     def times(each):
-        if not seconds.get(str(each)):
-            return ""
+        if str(each) not in seconds:
+            return "-"
         computed = f"{seconds['1'] / seconds[str(each)]:.2f}"
         return f"{rates[each] / rates[1]:.2f} of {computed}" if rates else computed
     return [*map(times, ranks), chosen]
@@ -128,11 +137,8 @@ def shapes(arguments):
     machines, columns = machines_of(arguments), ["step"]
     for cores, nodes in machines:
         columns += [*(f"{each} x {cores // each}" for each in ranks_of(cores, nodes)), f"chosen of {cores}"]
-    lines = {}
-    for title, *job in jobs_of(arguments):  # both precisions in one row
-        lines.setdefault(title.removesuffix(f" {job[-1]}"), []).append(
-            [cell for machine in machines for cell in shape_cells(arguments, machine, *job)])
-    print_table(columns, ([title, *map("/".join, map(dict.fromkeys, zip(*cells)))] for title, cells in lines.items()))
+    print_table(columns, joined([title, *(cell for machine in machines for cell in shape_cells(arguments, machine, *job))]
+                                for title, *job in jobs_of(arguments)))
 
 
 @part(rows=ROWS, teams=[1, 2, 4, 8, 16, 64], seconds=15.0, memory=0.0, check=False, svg="", shapes=False, machines=["16:1", "64:2"],
@@ -152,10 +158,10 @@ def grow(arguments):
         serial = end["alone"] / growth["points"][0]["seconds"]
         lines.append([title, *(cell(point, rates) for point in growth["points"][1:]),
                       *([f"{bound(growth, arguments.memory):.1f}"] if arguments.memory else []),
-                      f"{100 * serial:.1f} %", f"{100 * end['uneven'] / end['seconds']:.1f} %",
-                      f"{growth['bytes'] / end['seconds'] / 1e9:.0f} GB/s"])
+                      f"{100 * serial:.1f}", f"{100 * end['uneven'] / end['seconds']:.0f}",
+                      f"{growth['bytes'] / end['seconds'] / 1e9:.0f}"])
     bounds = ["bound"] if arguments.memory else []
-    print_table(["step", *(f"{threads} threads" for threads in teams[1:]), *bounds, "alone", "uneven", "memory"], lines)
+    print_table(["step", *(f"{threads} threads" for threads in teams[1:]), *bounds, "alone, %", "uneven, %", "GB/s"], joined(lines))
     if arguments.svg:
         with open(arguments.svg, "w", encoding="utf-8") as file:
             file.write(plot({"": curves}, "computed growth of a training step", below="threads"))

@@ -101,6 +101,14 @@ class PlanTest(ProgramTest):
         self.plan(*words, "--only", "parts", "--output", "plan.toml")
         self.assertEqual(self.train("--plan", "plan.toml")[0]["executor"], "split")
 
+    def test_auto_chooses_parts_and_keeps_the_number_of_replicas(self):
+        self.write("chip.toml", '[[nodes]]\n[nodes.curve]\ntitle = "16"\nsource = "test"\noperations_per_second = 1e9\nbytes_per_second = 1e12\n'
+                                "threads = 16\ngrowth = { 1 = 1, 16 = 2 }\n[network]\nlatency = 1e-6\nbytes_per_second = 1e9\n")
+        self.write("tiny.toml", TINY.replace("threads = 1\n", ""))
+        self.good("simulate", "tiny.toml", "--cluster", "chip.toml", "--set", "node.executor=auto", "--steps", 5, "--run", "auto")
+        job = tomllib.loads(self.read("auto/job.toml"))
+        self.assertEqual((job["node"]["executor"], job["node"]["parts"], job["cluster"]["replicas"]), ("split", 16, 1))
+
     def test_replicas_by_prediction(self):
         result = self.good("plan", "tiny.toml", "--replicas", 2, "--trial-seconds", 0, "--only", "single,allreduce,local_sgd,f32")
         self.assertRegex(result.out, r"single, allreduce, f32 +\S+ +- ")
