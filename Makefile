@@ -48,6 +48,7 @@ bench-slide:  ## the hashed output layer's speed, scaling and memory; PART=label
 cores-check: build  ## how steps grow with this machine's cores: computed beside measured, at most 5 minutes
 	@python3 bench/growth.py --check --seconds 5 --teams 1,2,4,8,16 \
 	  --rows mlp:64:f32,mlp:512:f32,lenet:64:f32,lenet:64:bf16,alexnet-cifar:128:f32,resnet20:128:f32,slide:200000:f32
+	@python3 bench/growth.py --shapes --check --seconds 2 --machines $$(nproc):1 --rows mlp:64:f32,mlp:512:f32,lenet:64:f32,alexnet-cifar:128:f32
 
 figures:  ## the tables of docs that are measured, and which are older than what they measure
 	@python3 bench/figures.py

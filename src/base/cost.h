@@ -34,6 +34,8 @@ struct WorkPlace {
   int64_t examples = 0;             ///< Of the pass; 0: not a pass over examples.
   /// On the CPU: one thread does it, of so many at work now. 0: all threads together do it.
   int threads = 0;
+  /// Where they do it together: in so many teams, each a part of it at the same time.
+  int teams = 1;
 };
 
 }  // namespace yoke

@@ -4,9 +4,11 @@
 #include <cctype>
 #include <charconv>
 #include <limits>
+#include <optional>
 #include <set>
 #include <sstream>
 
+#include "api/no_input.h"
 #include "base/check.h"
 #include "base/files.h"
 #include "base/median.h"
@@ -15,6 +17,7 @@
 #include "cli/growth.h"
 #include "cli/run_options.h"
 #include "cli/signals.h"
+#include "data/writers.h"
 #include "kernels/threads.h"
 #include "node/executor.h"
 #include "train/job/devices.h"
@@ -35,7 +38,8 @@ Examples:
   yoke bench job.toml --executors single,split --runs runs/bench && yoke report runs/bench/*
   yoke bench job.toml --executors split --with "node.executor=split node.parts=1" --rounds 3
   yoke bench job.toml --with node.threads=1 --with node.threads=2 --set train.epochs=2
-  yoke bench job.toml --growth --teams 4,16)";
+  yoke bench job.toml --growth --teams 4,16
+  yoke bench job.toml --growth --teams 4,16,64 --output 64.toml --memory-nodes 2    a machine to simulate)";
 
 /// The settings of one row of the table.
 struct Choice {
@@ -144,13 +148,23 @@ class BenchCommand : public Command {
     arguments
         .Option("--teams", "N,...", &teams_, "With --growth: threads (default: 1,2,4,8,16,32,64)")
         .Commas();
+    arguments.Option("--output", "FILE", &output_,
+                     "With --growth: write instead the cluster file of a machine with as many "
+                     "cores as the largest team");
+    arguments.Option("--memory-nodes", "N", &memory_nodes_, "Of that machine (default: 1)")
+        .Within(1, kMostThreads);
+    arguments.Option("--memory", "GB/S", &memory_,
+                     "Of all its memory (default: 10 for each thread)");
     arguments.Option("--seconds", "S", &seconds_, "With --growth: about the time (default: 20)");
     set_.Declare(arguments);
   }
 
   int Run(Output& out) override {
     Require(!job_.empty(), "`yoke bench` needs a job file");
-    Require(growth_ || (teams_.empty() && seconds_ == 0), "--teams and --seconds need --growth");
+    Require(growth_ || (teams_.empty() && seconds_ == 0 && output_.empty()),
+            "--teams, --seconds and --output need --growth");
+    Require(!output_.empty() || (memory_nodes_ == 1 && memory_ == 0),
+            "--memory-nodes and --memory are of the machine that --output describes");
     if (growth_) return Grow(out);
     std::vector<Choice> choices = Choices();
     const std::atomic<int>& signal = CatchStopSignals();
@@ -176,11 +190,42 @@ class BenchCommand : public Command {
     Require(seconds_ >= 0 && seconds_ <= kLongestGrowth, "--seconds: expected 0 to {}, got {}",
             kLongestGrowth, seconds_);
     const std::vector<int> teams = Teams();
+    Require(memory_ >= 0 && memory_ <= kMostMemory, "--memory: expected 0 to {} GB/s, got {}",
+            kMostMemory, memory_);
+    Require(teams.back() % memory_nodes_ == 0,
+            "--memory-nodes: the {} threads of the largest team cannot be divided between {} nodes",
+            teams.back(), memory_nodes_);
     LetWaitingThreadsSleep();
     const Job job = Load({});
+    std::optional<OutputFile> file;  // refused before anything is measured
+    if (!output_.empty()) {
+      RequireNoInput(output_, InputsOf(job, job_));
+      file.emplace(output_);
+    }
     const std::atomic<int>& signal = CatchStopSignals();
-    PrintGrowth(job_, GrowthOf(job, teams, seconds_ > 0 ? seconds_ : kGrowth, signal), out);
+    const double seconds = seconds_ > 0 ? seconds_ : kGrowth;
+    if (file)
+      Write(job, {.teams = teams, .seconds = seconds}, signal, *file, out);
+    else
+      PrintGrowth(job_, GrowthOf(job, teams, seconds, signal), out);
     return signal == 0 ? 0 : 128 + signal;
+  }
+
+  /// The file of the machine.
+  void Write(const Job& job, MachineOrder order, const std::atomic<int>& signal, OutputFile& file,
+             Output& out) const {
+    order.memory = {.nodes = memory_nodes_, .bytes_per_second = kGiga * memory_};
+    order.command = fmt::format("yoke bench {} --growth --output {}", job_, output_);
+    const MeasuredCluster machine = MachineOfGrowth(job, order, signal);
+    if (machine.nodes.empty()) return;
+    file.Write(FormatCluster(machine));
+    file.Commit();
+    const SpeedCurve& curve = machine.nodes[0].profile.curve;
+    const double times = curve.GrowthOf(curve.threads);
+    out.Event("machine",
+              {{"job", job_}, {"file", output_}, {"threads", curve.threads}, {"growth", times}});
+    out.Text(fmt::format("{}: {} threads take {:.3g} times as many examples a second as one",
+                         output_, curve.threads, times));
   }
 
   /// Rising, the first of one thread.
@@ -314,10 +359,12 @@ class BenchCommand : public Command {
 
   static constexpr double kGrowth = 20, kLongestGrowth = 86400;  // seconds
   static constexpr int kMostThreads = 256;
+  static constexpr double kGiga = 1e9, kMostMemory = 1e6;  // GB/s
 
-  std::string job_, runs_;
+  std::string job_, runs_, output_;
   std::vector<std::string> executors_, with_, teams_;
-  int rounds_ = 1;
+  int rounds_ = 1, memory_nodes_ = 1;
+  double memory_ = 0;
   bool growth_ = false;
   double seconds_ = 0;
   JobOptions set_;

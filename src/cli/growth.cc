@@ -6,9 +6,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/resources.h"
+#include "base/stop.h"
 #include "plan/measured_job.h"
+#include "plan/world_profile.h"
 #include "train/job/parts.h"
 #include "train/number_format.h"
+#include "train/record/machine.h"
 
 namespace yoke {
 namespace {
@@ -114,6 +118,43 @@ Growth GrowthOf(const Job& job, const std::vector<int>& teams, double seconds,
   const MeasuredJob measured(job, graph, *data.train, {&Cpu()}, &stop);
   return MeasureGrowth([&](int threads) { return measured.By({.threads = threads}, seconds); },
                        teams, seconds);
+}
+
+MeasuredCluster MachineOfGrowth(const Job& job, const MachineOrder& order,
+                                const std::atomic<int>& stop) {
+  constexpr double kAssumed = 1e10;  // bytes a second of a thread
+  const DataSets data = OpenData(job.data(), job.seed());
+  const Graph graph = BuildModel(job.model(), TaskOf(data.train->Info()), RowTypeOf(job));
+  const MeasuredJob measured(job, graph, *data.train, {&Cpu()}, &stop);
+  const int all = order.teams.back();
+  const int64_t batch = std::min(job.train.Int("batch"), data.train->Size());
+  const double each = order.seconds / static_cast<double>(order.teams.size());
+  std::vector<Growth> teams;
+  for (const int team : order.teams) {
+    const auto request = [&](int threads) {
+      ProfileRequest of = measured.By({.threads = threads}, each);
+      of.batch = BatchOfTeam(batch, team, all);
+      return of;
+    };
+    teams.push_back(MeasureGrowth(request, {team}, each));
+    if (StopIsAsked(&stop)) return {};
+  }
+  SharedMemory memory = order.memory;
+  if (memory.bytes_per_second == 0) memory.bytes_per_second = kAssumed * all;
+  const std::string cpu = CpuModel();
+  return {
+      .title = fmt::format("{} cores, computed", all),
+      .command = order.command,
+      .when = LocalTime(),
+      .subject = fmt::format("{}: batch {}, executor single, {}", job.name, batch,
+                             job.node.String("precision")),
+      .nodes = {{.host = fmt::format("{} cores", all),
+                 .cpu = cpu,
+                 .profile = {.threads = all, .curve = CurveOfTeams(teams, memory)},
+                 .computed = fmt::format("Computed from the CPU time of each thread of a team on "
+                                         "{}, {} to use: nobody has measured it.",
+                                         cpu, UsableCores())}},
+      .network = MeasureCopies(graph, batch)};
 }
 
 std::string EndOfGrowth(const Growth& growth) {

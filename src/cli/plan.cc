@@ -37,7 +37,8 @@ constexpr const char* kPlanDetails = R"(Examples:
   yoke plan job.toml --replicas 4 --method omnivore   by Omnivore's optimizer as published
   mpirun -n 4 yoke plan job.toml                      for the world of these processes
 
-Prices every executor, strategy, period and precision on the measured machine, in virtual time for several replicas.
+Prices every executor, strategy, period, precision and division of the cores on the measured machine, in virtual time
+for several replicas.
 Then the four with the shortest predicted time and the job's default train in turns, for longer and longer, and the
 better half goes on. With --cluster the prediction decides. docs/plan.md explains the table.)";
 
@@ -83,11 +84,11 @@ class PlanCommand : public Command {
     arguments.Option("--cluster", "FILE", &cluster_, "Plan for the cluster of this file");
     arguments
         .Option("--only", "A,B,...", &only_,
-                "The only executors, strategies or precisions to compare")
+                "The only executors, strategies, precisions, parts or replicas to compare")
         .Commas();
     arguments
         .Option("--without", "A,B,...", &without_,
-                "Executors, strategies or precisions to leave out")
+                "Executors, strategies, precisions, parts or replicas to leave out")
         .Commas();
     arguments.Option("--trial-seconds", "N", &trial_seconds_, "Of all trials together; 0: none");
     arguments.Option("--method", "NAME", &method_,
@@ -108,7 +109,7 @@ class PlanCommand : public Command {
       SetReplicasOfCluster(*cluster, cluster_, keys);
     else
       SetReplicasOfLaunch(keys);
-    const Job job = LoadJob(job_, keys);
+    const Job job = LoadJob(job_, keys, {"cluster.replicas"});
     if (method_.empty()) method_ = job.train.String("planner");
     RequireMethod();
     std::optional<OutputFile> file;  // refused before anything is measured

@@ -1,6 +1,5 @@
 // yoke simulate: trains a job on a cluster that a file describes, in virtual time.
 #include <algorithm>
-#include <ctime>
 #include <optional>
 #include <utility>
 
@@ -42,15 +41,6 @@ struct ProfileOrder {
 
 /// Ranks that do not compute wait for those that measure a large model.
 constexpr double kTimeout = 600;
-
-std::string Today() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts = {};
-  localtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M", &parts);
-  return text;
-}
 
 std::string CommandOf(const ProfileOrder& order, const Launch& launch) {
   std::string text = launch.launcher.empty() ? "" : fmt::format("mpirun -n {} ", launch.size);
@@ -135,7 +125,7 @@ MeasuredCluster ClusterOf(const ProfileOrder& order, const Job& job, const World
   const MeasuredNode& first = found.nodes[0];
   return {.title = fmt::format("{} with {}", Plural(std::ssize(found.nodes), "machine"), first.cpu),
           .command = CommandOf(order, FindLaunch()),
-          .when = Today(),
+          .when = LocalTime(),
           .subject = SubjectOf(job),
           .nodes = found.nodes,
           .network = found.network};

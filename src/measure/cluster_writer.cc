@@ -64,6 +64,28 @@ std::string NodeText(const MeasuredNode& node) {
   return text + fmt::format("threads = {}\n", curve.threads);
 }
 
+/// { 1 = 1, 4 = 3.5 }
+std::string GrowthText(const std::map<int, double>& growth) {
+  std::string text;
+  for (const auto& [threads, times] : growth)
+    text += fmt::format("{} {} = {:.4g}", text.empty() ? "" : ",", threads, times);
+  return "{" + text + " }";
+}
+
+std::string ComputedText(const MeasuredNode& node) {
+  const SpeedCurve curve = node.Curve();
+  std::string text = fmt::format(
+      "\n# {}\n[[nodes]]\ntitle = {}\ncount = 1\n\n[nodes.curve]\ntitle = {}\nsource = {}\n",
+      Plain(node.computed), Quoted(node.host), Quoted(curve.title), Quoted(Plain(node.computed)));
+  text += Line("operations_per_second", curve.operations_per_second, "of all threads");
+  text += Line("bytes_per_second", curve.bytes_per_second, "not computed: edit it");
+  text += fmt::format("threads = {}\ngrowth = {}  # each thread with as many examples\n",
+                      curve.threads, GrowthText(curve.growth));
+  if (curve.memory_nodes == 1) return text;
+  return text + fmt::format("memory_nodes = {}\n", curve.memory_nodes) +
+         Line("far_bytes_per_second", curve.far_bytes_per_second, "assumed: edit it");
+}
+
 std::string NetworkText(const MeasuredNetwork& network) {
   const char* how = network.measured ? "measured" : "assumed: edit it";
   std::string text = fmt::format("\n# {}\n[network]\n", Plain(network.source));
@@ -98,7 +120,8 @@ std::string FormatCluster(const MeasuredCluster& cluster) {
       "# docs/simulate.md explains the keys; count = 8 in place of 1 makes eight such machines.\n";
   text += fmt::format("title = {}\nsource = {}\n", Quoted(cluster.title),
                       Quoted(Plain(cluster.command) + ", " + Plain(cluster.when)));
-  for (const MeasuredNode& node : cluster.nodes) text += NodeText(node);
+  for (const MeasuredNode& node : cluster.nodes)
+    text += node.computed.empty() ? NodeText(node) : ComputedText(node);
   return text + NetworkText(cluster.network);
 }
 

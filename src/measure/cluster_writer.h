@@ -18,6 +18,8 @@ struct MeasuredNode {
   MachineProfile profile = {};
   /// How many times as long steps take where all replicas share the cores, besides their turns.
   double crowding = 1;
+  /// Not measured: a sentence on how the profile's curve was computed, which is all that is known.
+  std::string computed = {};
 
   /// Replicas that compute at the same time; others take turns.
   int AtOnce() const;

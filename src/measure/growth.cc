@@ -151,7 +151,8 @@ void Visit(const ProfileRequest& request, double seconds, Growth& growth,
     if (StopIsAsked(request.stop)) break;
   }
   growth.batch = batches.size();
-  growth.bytes = request.graph.Price(growth.batch).bytes + stepper.UpdateCost().bytes;
+  growth.pass = request.graph.Price(growth.batch);
+  growth.bytes = growth.pass.bytes + stepper.UpdateCost().bytes;
   growth.read_seconds = Median(reads);
 }
 

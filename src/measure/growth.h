@@ -40,7 +40,8 @@ struct GrowthPoint {
 
 struct Growth {
   int64_t batch = 0;        ///< Examples of a step.
-  double bytes = 0;         ///< That a step moves between memory and cores, by the layers' count.
+  Cost pass = {};           ///< Of it, by the layers' count: forward and backward.
+  double bytes = 0;         ///< That the step moves between memory and cores, by the same.
   double read_seconds = 0;  ///< CPU seconds in which one thread reads a batch.
   std::vector<GrowthPoint> points;
 };

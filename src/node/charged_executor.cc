@@ -58,8 +58,7 @@ double ChargedExecutor::Price(int64_t examples, GraphPart part) const {
     place.device = device_;
     return time.Price(cost, place);
   };
-  return SecondsInParts({.seconds = seconds, .threads = time.CpuThreads()}, graph_, examples, chip_,
-                        part);
+  return SecondsInParts(seconds, graph_, examples, chip_, part);
 }
 
 /// One draw for the whole step, however many pieces it is charged in.

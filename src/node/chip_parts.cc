@@ -1,7 +1,5 @@
-// ChipParts: between threads that work apart and one team of all.
+// ChipParts: a pass by several teams, and what their copies cost.
 #include "node/chip_parts.h"
-
-#include <algorithm>
 
 namespace yoke {
 namespace {
@@ -28,19 +26,15 @@ ChipParts ChipPartsOf(const Options& node, const ModelTask& task, int64_t exampl
           .data_bytes = 4.0 * static_cast<double>(elements)};
 }
 
-double SecondsInParts(const PricedCpu& cpu, const Graph& graph, int64_t examples,
+double SecondsInParts(const CpuSeconds& seconds, const Graph& graph, int64_t examples,
                       const ChipParts& chip, GraphPart part) {
   Cost pass = graph.Price(examples, part);
   pass.memory = Held(graph.layout(), chip);
-  if (chip.parts == 1) return cpu.seconds(pass, {.examples = examples});
-  pass += CostOfParts(graph.layout(), chip.parts);
-  const double team = cpu.seconds(pass, {.examples = examples});
-  if (cpu.threads < 2) return team;
-  const double threads = cpu.threads;
-  const auto each = std::max<int64_t>(1, examples / cpu.threads);
-  const double apart = cpu.seconds(pass, {.examples = each, .threads = cpu.threads}) / threads;
-  const double others = std::max(1.0, threads / chip.parts) - 1;
-  return apart + (team - apart) * others / (threads - 1);
+  const WorkPlace place = {.examples = examples, .teams = chip.parts};
+  if (chip.parts == 1) return seconds(pass, place);
+  Cost copies = CostOfParts(graph.layout(), chip.parts);
+  copies.memory = pass.memory;
+  return seconds(pass, place) + seconds(copies, place);
 }
 
 double SecondsInParts(const Options& node, const EstimateRequest& request) {
@@ -48,8 +42,8 @@ double SecondsInParts(const Options& node, const EstimateRequest& request) {
     place.device = request.devices[0];
     return request.Seconds(cost, place);
   };
-  return SecondsInParts({.seconds = seconds, .threads = request.Workers()}, request.graph,
-                        request.batch, ChipPartsOf(node, request.graph.task(), request.epoch));
+  return SecondsInParts(seconds, request.graph, request.batch,
+                        ChipPartsOf(node, request.graph.task(), request.epoch));
 }
 
 }  // namespace yoke

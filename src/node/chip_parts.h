@@ -21,18 +21,13 @@ struct ChipParts {
 /// data count as none: their size is known only where they are read.
 ChipParts ChipPartsOf(const Options& node, const ModelTask& task, int64_t examples);
 
-/// The prices and the number of threads of a CPU that is predicted or simulated.
-struct PricedCpu {
-  std::function<double(const Cost&, const WorkPlace&)> seconds;
-  int threads = 1;
-};
+/// The prices of a CPU that is predicted or simulated.
+using CpuSeconds = std::function<double(const Cost&, const WorkPlace&)>;
 
-/// Seconds of a pass over `examples`, each part by a team of its own. With C threads, c = C /
-/// parts, T(1) the price of threads that work apart and T(C) that of one team:
-///   T(c) = T(1) + (T(C) - T(1)) (c - 1) / (C - 1)
-/// and the parts' copies of the weights and the sum of their gradients besides. Each part, also a
-/// single one, holds weights, gradients and data (Cost::memory).
-double SecondsInParts(const PricedCpu& cpu, const Graph& graph, int64_t examples,
+/// Seconds of a pass over `examples`, each part by a team of its own (WorkPlace::teams), with the
+/// parts' copies of the weights and the sum of their gradients. Each part, also a single one, holds
+/// weights, gradients and data (Cost::memory).
+double SecondsInParts(const CpuSeconds& seconds, const Graph& graph, int64_t examples,
                       const ChipParts& chip, GraphPart part = GraphPart::kWhole);
 /// The same of a batch as it is predicted, on the first device of the request.
 double SecondsInParts(const Options& node, const EstimateRequest& request);

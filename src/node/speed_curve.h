@@ -1,6 +1,7 @@
 // SpeedCurve: how long a device takes for a pass over examples, as a function of their number.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,12 @@ namespace yoke {
 /// own bandwidth and 1 / k of all.
 ///
 /// These rates are of one team of all C threads. A team of c of them loses less in its barriers and
-/// in data of other cores: each thread takes 1 + team_loss (c - 1) times as long as alone, so a
-/// thread alone is 1 + team_loss (C - 1) times as fast as in the team of all. Of the bytes held
-/// (Cost::memory), those beyond the near memory are read at the far one's speed.
+/// in data of other cores: it is growth(c) times as fast as one thread with 1 / c of its examples,
+///   growth(c) = c / (1 + team_loss (c - 1)), or a line from point to point of a table.
+/// The table's speeds have waits for memory in them, so the memory only bounds them: in place of
+/// the sum of operations / peak and bytes / bandwidth the larger one counts. Of the bytes held
+/// (Cost::memory), those beyond the near memory are read at the far one's speed, as are those that
+/// lie on another memory node than a thread of their team.
 struct SpeedCurve {
   std::string title;
   double operations_per_second = 0;  ///< The peak, of all threads.
@@ -30,8 +34,10 @@ struct SpeedCurve {
   int threads = 1;
   double thread_bytes_per_second = 0;  ///< Of one thread alone; 0: as all.
   double team_loss = 0;                ///< For each further thread of a team.
+  std::map<int, double> growth = {};   ///< By threads, from 1 to all; empty: by team_loss.
   double near_bytes = 0;               ///< Size of the near memory; 0: all is near.
-  double far_bytes_per_second = 0;     ///< Of the memory beyond.
+  int memory_nodes = 1;                ///< Between which the threads are divided evenly.
+  double far_bytes_per_second = 0;     ///< Of the memory beyond, and of other nodes'.
   /// Measured u at so many examples at once.
   struct Utilization {
     double examples = 0;
@@ -43,10 +49,16 @@ struct SpeedCurve {
 
   double Seconds(const Cost& cost, const WorkPlace& place) const;
 
+  /// How many times as fast as one thread a team of so many is, each with its part of a batch.
+  double GrowthOf(double team) const;
+
  private:
-  double Bandwidth(const Cost& cost) const;
+  double Bandwidth(const Cost& cost, double team) const;
   double UtilizationAt(double examples) const;
 };
+
+/// Of one of so many equal teams that divide a CPU, while all compute.
+SpeedCurve OneOf(const SpeedCurve& curve, int teams);
 
 /// Reads a curve (examples/devices). Throws UserError with file and key.
 SpeedCurve ReadSpeedCurve(const std::string& path);

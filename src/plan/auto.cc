@@ -119,6 +119,8 @@ class AutoPlanner : public Planner {
     order.tell = [run = run_](const std::string& text) {
       for (Observer* observer : run->observers) observer->Message(text);
     };
+    order.tries_parts = Contains(open_, "node.executor");
+    OpenShapes(*run_->data, order);
     return {order, tunes_, found_, decision};
   }
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -16,6 +17,10 @@
 
 namespace yoke {
 namespace {
+
+/// The words for divisions of the cores.
+const char* const kAsParts = "parts";
+const char* const kAsReplicas = "replicas";
 
 /// A part with keys of its own.
 struct Variant {
@@ -73,10 +78,46 @@ std::vector<Variant> ModelsOf(const Job& job, bool vary) {
                     job.model());
 }
 
+/// A strategy and an executor that may go together.
+struct Way {
+  Variant strategy, executor;
+  TeamShape shape = {};
+};
+
+/// The strategies and executors of the shapes. Replicas exchange by allreduce, or with
+/// `only_shapes` by every strategy as it is.
+std::vector<Way> WaysOfShapes(const Job& job, const Choices& choices) {
+  const std::string own = job.cluster.String("strategy");
+  std::vector<Way> ways;
+  for (const TeamShape& shape : choices.shapes) {
+    Way way = {.strategy = {.part = own, .text = "", .keys = {}},
+               .executor = {.part = shape.replicas ? "single" : "split", .text = "", .keys = {}},
+               .shape = shape};
+    if (!shape.replicas) way.executor.text = fmt::format("parts={}", shape.teams);
+    if (way.executor.part != job.node.String("executor"))
+      way.executor.keys = {PlanKey("node.executor", way.executor.part, /*text=*/true)};
+    const Overrides keys = KeysOf(shape, job);
+    way.executor.keys.insert(way.executor.keys.end(), keys.begin(), keys.end());
+    if (!shape.replicas) {
+      ways.push_back(way);
+      continue;
+    }
+    for (const StrategyEntry& entry : strategies()) {
+      if (!choices.only_shapes && entry.name != "allreduce") continue;
+      way.strategy = {.part = entry.name,
+                      .text = "",
+                      .keys = {PlanKey("cluster.strategy", entry.name, /*text=*/true)}};
+      ways.push_back(way);
+    }
+  }
+  return ways;
+}
+
 std::string NameOf(const Candidate& candidate, const std::vector<std::string>& texts,
                    bool replicas) {
   std::string name = candidate.executor;
-  if (replicas) name += ", " + candidate.strategy;
+  if (candidate.shape.replicas) name = fmt::format("{} replicas, {}", candidate.shape.teams, name);
+  if (replicas || candidate.shape.replicas) name += ", " + candidate.strategy;
   for (const std::string& text : texts)
     if (!text.empty()) name += " " + text;
   return name + ", " + candidate.precision;
@@ -101,17 +142,20 @@ std::string Refusal(const Job& job, const Candidate& candidate) {
 }
 
 void RequireKnown(const std::vector<std::string>& names) {
-  std::vector<std::string> known = {"f32", "bf16"};
+  std::vector<std::string> known = {"f32", "bf16", kAsParts, kAsReplicas};
   for (const ExecutorEntry& entry : executors()) known.push_back(entry.name);
   for (const StrategyEntry& entry : strategies()) known.push_back(entry.name);
   for (const std::string& name : names)
     if (!Contains(known, name))
-      throw UserError(UnknownName("executor, strategy or precision", name, known));
+      throw UserError(UnknownName("executor, strategy, precision or division", name, known));
 }
 
 /// Why the choices leave it out; "" if they do not. An `only` list restricts those of its kinds.
 std::string Excluded(const Candidate& candidate, const Choices& choices) {
-  const std::string parts[] = {candidate.executor, candidate.strategy, candidate.precision};
+  const TeamShape& shape = candidate.shape;
+  const std::string division = shape.IsOwn() ? "" : shape.replicas ? kAsReplicas : kAsParts;
+  const std::string parts[] = {candidate.executor, candidate.strategy, candidate.precision,
+                               division};
   for (const std::string& part : parts)
     if (Contains(choices.without, part)) return fmt::format("{} is left out by the caller", part);
   const auto restricts = [&](const auto& is_one, const std::string& part) {
@@ -123,7 +167,10 @@ std::string Excluded(const Candidate& candidate, const Choices& choices) {
     };
   };
   const auto precision = [](const std::string& name) { return name == "f32" || name == "bf16"; };
-  if (restricts(in(executors()), candidate.executor) ||
+  const auto divides = [](const std::string& name) {
+    return name == kAsParts || name == kAsReplicas;
+  };
+  if (restricts(divides, division) || restricts(in(executors()), candidate.executor) ||
       restricts(in(strategies()), candidate.strategy) || restricts(precision, candidate.precision))
     return fmt::format("the caller wants only {}", fmt::join(choices.only, ", "));
   return "";
@@ -149,28 +196,34 @@ std::vector<Candidate> MakeCandidates(const Job& job, const Choices& choices) {
                                    replicas && open("cluster.strategy"));
   const auto of_executor =
       PartsOf(executors(), "node.executor", job.node.String("executor"), open("node.executor"));
+  std::vector<Way> ways;
+  if (!choices.only_shapes)
+    for (const Variant& strategy : of_strategy)
+      for (const Variant& executor : of_executor)
+        ways.push_back({.strategy = strategy, .executor = executor});
+  std::ranges::copy(WaysOfShapes(job, choices), std::back_inserter(ways));
   std::vector<Candidate> all;
   for (const Variant& model : ModelsOf(job, choices.models))
     for (const std::string& precision : precisions)
-      for (const Variant& strategy : of_strategy)
-        for (const Variant& executor : of_executor) {
-          Candidate one = {.keys = executor.keys,
-                           .executor = executor.part,
-                           .strategy = strategy.part,
-                           .precision = precision};
-          one.keys.insert(one.keys.end(), strategy.keys.begin(), strategy.keys.end());
-          one.keys.insert(one.keys.end(), model.keys.begin(), model.keys.end());
-          if (precision != own_precision)
-            one.keys.push_back(PlanKey("node.precision", precision, /*text=*/true));
-          one.is_default = one.keys.empty();
-          if (const auto more = choices.of_precision.find(precision);
-              more != choices.of_precision.end())
-            one.keys.insert(one.keys.end(), more->second.begin(), more->second.end());
-          one.name = NameOf(one, {strategy.text, executor.text, model.text}, replicas);
-          one.dropped = Refusal(job, one);
-          if (one.dropped.empty()) one.dropped = Excluded(one, choices);
-          all.push_back(std::move(one));
-        }
+      for (const auto& [strategy, executor, shape] : ways) {
+        Candidate one = {.keys = executor.keys,
+                         .executor = executor.part,
+                         .strategy = strategy.part,
+                         .precision = precision,
+                         .shape = shape};
+        one.keys.insert(one.keys.end(), strategy.keys.begin(), strategy.keys.end());
+        one.keys.insert(one.keys.end(), model.keys.begin(), model.keys.end());
+        if (precision != own_precision)
+          one.keys.push_back(PlanKey("node.precision", precision, /*text=*/true));
+        one.is_default = one.keys.empty();
+        if (const auto more = choices.of_precision.find(precision);
+            more != choices.of_precision.end())
+          one.keys.insert(one.keys.end(), more->second.begin(), more->second.end());
+        one.name = NameOf(one, {strategy.text, executor.text, model.text}, replicas);
+        one.dropped = shape.dropped.empty() ? Refusal(job, one) : shape.dropped;
+        if (one.dropped.empty()) one.dropped = Excluded(one, choices);
+        all.push_back(std::move(one));
+      }
   std::stable_partition(all.begin(), all.end(),
                         [](const Candidate& one) { return one.is_default; });
   Require(std::ranges::any_of(all, [](const Candidate& one) { return one.dropped.empty(); }),

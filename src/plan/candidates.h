@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "plan/efficiency.h"
+#include "plan/shapes.h"
 #include "train/job/job.h"
 
 namespace yoke {
@@ -30,6 +31,7 @@ struct Candidate {
   Overrides keys = {};    ///< What it sets in the job.
   std::string name = {};  ///< "hogwild, f32" or "split, compute_groups groups=4, bf16"
   std::string executor = {}, strategy = {}, precision = {};
+  TeamShape shape = {};     ///< How it divides the cores.
   bool is_default = false;  ///< What the job does without a plan.
 
   /// An update is `train.batch` examples on each replica that trains. 0: it has no price.
@@ -61,12 +63,16 @@ struct Choices {
   /// What candidates of a precision set besides; the default does, too.
   std::map<std::string, Overrides> of_precision = {};
   std::vector<std::string> without = {};  ///< ... and those left out. Names of parts or "bf16".
+  /// Divisions of the cores: parts of `split` with the job's strategy, replicas of `single` with
+  /// allreduce. `only` and `without` know them as "parts" and "replicas".
+  std::vector<TeamShape> shapes = {};
+  bool only_shapes = false;  ///< Nothing but these, with every strategy.
 };
 
 /// Every combination of executors, strategies with the values that their keys say to try, and
-/// precisions. Those that do not fit the job, its devices or its number of replicas are dropped
-/// with the reason. The first is the default. Throws UserError for unknown names in `only` and
-/// `without`, and if they leave nothing.
+/// precisions, and the shapes in each precision. Those that do not fit the job, its devices or its
+/// number of replicas are dropped with the reason. The first is the default. Throws UserError for
+/// unknown names in `only` and `without`, and if they leave nothing.
 std::vector<Candidate> MakeCandidates(const Job& job, const Choices& choices);
 
 /// The job of a candidate.

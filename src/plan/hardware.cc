@@ -64,17 +64,26 @@ Hardware::Hardware(const Job& job, const DataSets& data,
     : job_(job), data_(data), clusters_(clusters) {}
 
 Price Hardware::Of(const Candidate& candidate) const {
-  const auto known = clusters_.find(candidate.precision);
-  Require(known != clusters_.end(), "the speed of {} is not known here", candidate.precision);
+  const ClusterFile machine = MachineOf(candidate);
   const Job its = JobOf(job_, candidate);
-  const Node node = NodeOf(its, known->second);
+  const Node node = NodeOf(its, machine);
   if (its.cluster.Int("replicas") == 1)
     return {.seconds_per_update = node.seconds,
             .examples_per_update = static_cast<double>(its.train.Int("batch")),
             .use = node.use};
   const Job whole = OnOneDevice(its);
-  const double factor = node.seconds / NodeOf(whole, known->second).seconds;
-  return InVirtualTime(whole, Slowed(known->second, factor), node.use);
+  const double factor = node.seconds / NodeOf(whole, machine).seconds;
+  return InVirtualTime(whole, Slowed(machine, factor), node.use);
+}
+
+/// As measured in the candidate's shape, or divided by its growth.
+ClusterFile Hardware::MachineOf(const Candidate& candidate) const {
+  const auto own = clusters_.find(MachineKey(candidate.precision, candidate.shape));
+  if (own != clusters_.end()) return own->second;
+  const auto known = clusters_.find(candidate.precision);
+  Require(known != clusters_.end(), "the speed of {} is not known here", candidate.precision);
+  return candidate.shape.replicas ? DividedAmong(known->second, candidate.shape.teams)
+                                  : known->second;
 }
 
 Hardware::Node Hardware::NodeOf(const Job& job, const ClusterFile& cluster) const {

@@ -22,8 +22,8 @@ ClusterFile Slowed(ClusterFile cluster, double factor);
 
 class Hardware {
  public:
-  /// `clusters`: the machines, by precision: measured ones (plan/machines.h), or a file's. All must
-  /// outlive it.
+  /// `clusters`: the machines, by MachineKey: measured ones (plan/machines.h), or a file's. All
+  /// must outlive it.
   Hardware(const Job& job, const DataSets& data,
            const std::map<std::string, ClusterFile>& clusters);
 
@@ -37,6 +37,7 @@ class Hardware {
     double seconds = 0;  ///< Of a step with its update.
     ExampleUse use = {};
   };
+  ClusterFile MachineOf(const Candidate& candidate) const;
   Node NodeOf(const Job& job, const ClusterFile& cluster) const;
   Price InVirtualTime(const Job& job, const ClusterFile& cluster, const ExampleUse& node) const;
 

@@ -20,12 +20,14 @@ void TakeDevices(const MeasuredNode& measured, NodeKind& node) {
 std::map<std::string, ClusterFile> MeasureMachines(const Job& job, const Reader& data,
                                                    const std::vector<std::string>& precisions,
                                                    const Communicator& world,
-                                                   const Measuring& measuring) {
+                                                   const Measuring& measuring,
+                                                   const std::string& executor) {
   std::map<std::string, ClusterFile> machines;
   for (const std::string& precision : precisions) {
-    const Job plain = WithKeys(job, {PlanKey("node.executor", "single", /*text=*/true),
-                                     PlanKey("node.precision", precision, /*text=*/true)});
-    const WorldProfile profile = MeasureWorld(plain, data, world, measuring);
+    Overrides keys = {PlanKey("node.precision", precision, /*text=*/true)};
+    if (job.node.String("executor") != executor)
+      keys.push_back(PlanKey("node.executor", executor, /*text=*/true));
+    const WorldProfile profile = MeasureWorld(WithKeys(job, keys), data, world, measuring);
     const std::string text = FormatCluster({.title = "this machine",
                                             .command = "yoke plan",
                                             .when = "",

@@ -29,6 +29,7 @@ namespace {
 constexpr double kSearchTimeout = 600;   // of ranks that wait for the search
 constexpr double kForCalibration = 0.4;  // beside the time of a profile
 constexpr double kLeastFactor = 1.05;    // that is worth a note
+constexpr double kForShape = 1.0 / 3;    // of the time of a profile
 
 /// The precisions worth a measurement: bf16 only where the CPU is faster with it.
 std::vector<std::string> PrecisionsOf(const Job& job, const Choices& choices) {
@@ -94,20 +95,54 @@ std::map<std::string, ClusterFile> MachinesOf(const PlanOrder& order) {
   return {{order.job.node.String("precision"), *order.cluster}};
 }
 
-std::map<std::string, ClusterFile> MeasureHere(const PlanOrder& order, const DataSets& data) {
+/// Of the replicas of a job, which are threads, with this executor.
+std::map<std::string, ClusterFile> MeasureThreads(const Job& job, const Reader& data,
+                                                  const std::vector<std::string>& precisions,
+                                                  const Measuring& measuring,
+                                                  const std::string& executor) {
   std::map<std::string, ClusterFile> machines;
+  RunThreads({.ranks = static_cast<int>(job.cluster.Int("replicas")), .timeout = kSearchTimeout},
+             [&](const Communicator& world) {
+               const auto found =
+                   MeasureMachines(job, data, precisions, world, measuring, executor);
+               if (world.rank() == 0) machines = found;
+             });
+  return machines;
+}
+
+/// The candidates whose shape is to be measured, one for each and each precision.
+std::vector<Candidate> UnmeasuredShapes(const PlanOrder& order,
+                                        const std::vector<std::string>& precisions) {
+  std::map<std::string, Candidate> first;
+  for (const Candidate& one : MakeCandidates(order.job, order.choices))
+    if (!one.shape.IsOwn() && one.dropped.empty() && Contains(precisions, one.precision))
+      first.emplace(MachineKey(one.precision, one.shape), one);
+  std::vector<Candidate> shapes;
+  for (const auto& [key, one] : first) shapes.push_back(one);
+  return shapes;
+}
+
+std::map<std::string, ClusterFile> MeasureHere(const PlanOrder& order, const DataSets& data) {
   const auto precisions = PrecisionsOf(order.job, order.choices);
+  const std::vector<Candidate> shapes = UnmeasuredShapes(order, precisions);
+  // In training they take no longer together than a precision.
+  const double share = 1.0 / static_cast<double>(std::max<size_t>(1, shapes.size()));
+  const double for_shape =
+      order.profile_seconds * (order.tries_replicas ? kForShape : std::min(kForShape, share));
   order.tell(fmt::format("measuring {}, about {:.0f} s",
                          order.peers ? "the machines of these processes" : "this machine",
-                         order.profile_seconds * static_cast<double>(precisions.size())));
-  const Measuring measuring = {.seconds = order.profile_seconds, .stop = order.run.stop_signal};
+                         order.profile_seconds * static_cast<double>(precisions.size()) +
+                             for_shape * static_cast<double>(shapes.size())));
+  Measuring measuring = {.seconds = order.profile_seconds, .stop = order.run.stop_signal};
   if (order.peers) return order.peers->Measure(order.job, *data.train, precisions, measuring);
-  RunThreads(
-      {.ranks = static_cast<int>(order.job.cluster.Int("replicas")), .timeout = kSearchTimeout},
-      [&](const Communicator& world) {
-        const auto found = MeasureMachines(order.job, *data.train, precisions, world, measuring);
-        if (world.rank() == 0) machines = found;
-      });
+  auto machines = MeasureThreads(order.job, *data.train, precisions, measuring, "single");
+  measuring.seconds = for_shape;
+  for (const Candidate& one : shapes)
+    if (!order.run.StopIsAsked())
+      machines[MachineKey(one.precision, one.shape)] =
+          MeasureThreads(JobOf(order.job, one), *data.train, {one.precision}, measuring,
+                         one.executor)
+              .at(one.precision);
   return machines;
 }
 
@@ -141,6 +176,15 @@ std::pair<Overrides, std::string> FastestConvolutions(const Job& given,
 }
 
 }  // namespace
+
+void OpenShapes(const DataSets& data, PlanOrder& order) {
+  order.choices.shapes.clear();
+  if (order.peers) return;
+  Divisible open = DivisibleOf(order.job, order.cluster, order.tries_replicas);
+  open.parts = open.parts && order.tries_parts;
+  const Graph graph = BuildModel(order.job.model(), TaskOf(data.train->Info()));
+  order.choices.shapes = ShapesOf(order.job, graph, open, /*here=*/!order.cluster);
+}
 
 bool HasPrices(const PlanOrder& order, const DataSets& data) {
   const auto machines = MachinesOf(order);
@@ -200,11 +244,11 @@ Plan SearchBySpeed(const PlanOrder& order, const DataSets& data, const std::stri
 Plan MakePlan(const PlanOrder& order) {
   const double began = Now();
   const DataSets data = OpenData(order.job.data(), order.job.seed());
-  MakeCandidates(order.job, order.choices);  // refused before anything is measured
   Plan plan;
   const PeerResult result = WithPeers(order.job, data, order.run, [&](const LauncherPeers* peers) {
     PlanOrder its = order;
     its.peers = peers;
+    OpenShapes(data, its);
     if (order.omnivore) {
       int most_groups = 1;
       plan = OmnivoreColdStart(
@@ -213,6 +257,7 @@ Plan MakePlan(const PlanOrder& order) {
       plan.machine = MachineText(order.job);
       return Table();
     }
+    MakeCandidates(order.job, its.choices);  // refused before anything is measured
     std::vector<std::string> notes;
     if (!order.cluster && !peers)
       for (const std::string& precision : PrecisionsOf(order.job, order.choices)) {

@@ -26,8 +26,10 @@ struct PlanOrder {
   /// As in SearchRequest, likewise the next.
   double trial_share = std::numeric_limits<double>::infinity();
   bool tunes_momentum = false;  ///< As in SearchRequest.
-  bool omnivore = false;        ///< By Omnivore's optimizer as published.
-  std::string folder = {};      ///< For runs.
+  /// Divisions of the cores among parts, and among replicas.
+  bool tries_parts = false, tries_replicas = false;
+  bool omnivore = false;    ///< By Omnivore's optimizer as published.
+  std::string folder = {};  ///< For runs.
   std::function<void(const std::string&)> tell = [](const std::string&) {};
 };
 
@@ -39,6 +41,9 @@ Plan MakePlan(const PlanOrder& order);
 /// `from`;
 /// "": they start from the beginning.
 Plan MeasureAndSearch(const PlanOrder& order, const DataSets& data, const std::string& from);
+
+/// Sets the order's shapes to those that it tries.
+void OpenShapes(const DataSets& data, PlanOrder& order);
 
 /// Whether any candidate has a price on the order's cluster.
 bool HasPrices(const PlanOrder& order, const DataSets& data);

@@ -25,9 +25,10 @@
 namespace yoke {
 namespace {
 
-constexpr size_t kLeaders = 4;       // that are tried
-constexpr double kFar = 3;           // times the shortest prediction: the default is not tried
-constexpr int kMeetingsAnEpoch = 4;  // at least
+constexpr size_t kLeaders = 4;         // that are tried
+constexpr size_t kMoreStrategies = 3;  // of replicas that divide the cores
+constexpr double kFar = 3;             // times the shortest prediction: the default is not tried
+constexpr int kMeetingsAnEpoch = 4;    // at least
 /// The noise scale where it is not known: smaller batches use examples no better.
 constexpr double kLargeNoise = 1e6;
 constexpr double kTrialUpdates = 50;  // fewer tell nothing
@@ -51,6 +52,7 @@ void DropThoseOfOtherModels(const SearchRequest& request, std::vector<Candidate>
   }
 }
 
+/// Replicas of which no cluster was asked are not tried without a price.
 void PriceAll(const SearchRequest& request, std::vector<Candidate>& candidates) {
   const Hardware hardware(request.job, request.data, request.machines);
   const double examples = static_cast<double>(request.job.train.Int("epochs")) *
@@ -76,7 +78,8 @@ void PriceAll(const SearchRequest& request, std::vector<Candidate>& candidates) 
                         price.use.interval, kMeetingsAnEpoch, steps);
     } catch (const Error& unknown) {
       one.unpriced = unknown.what();
-      if (request.trial_seconds == 0) one.dropped = fmt::format("no price: {}", one.unpriced);
+      if (request.trial_seconds == 0 || !one.shape.IsOwn())
+        one.dropped = fmt::format("no price: {}", one.unpriced);
     }
   }
 }
@@ -87,6 +90,28 @@ void Sort(std::vector<Candidate>& candidates) {
     const bool priced = one.seconds_per_update > 0;
     return std::tuple(!IsLeft(one), !priced, IsLeft(one) ? one.Seconds() : 0);
   });
+}
+
+/// The division among replicas that is fastest with allreduce also gets the other strategies with
+/// the shortest predicted time.
+void AddStrategiesOfReplicas(const SearchRequest& request, std::vector<Candidate>& candidates) {
+  const Candidate* best = nullptr;
+  for (const Candidate& one : candidates)
+    if (one.shape.replicas && IsLeft(one) && (!best || one.Seconds() < best->Seconds()))
+      best = &one;
+  if (!best || request.run.StopIsAsked()) return;
+  Choices choices = request.choices;
+  choices.shapes = {best->shape};
+  choices.only_shapes = true;
+  std::vector<Candidate> more = MakeCandidates(request.job, choices);
+  std::erase_if(more, [best](const Candidate& one) {
+    return !IsLeft(one) || one.strategy == best->strategy || one.precision != best->precision;
+  });
+  PriceAll(request, more);
+  std::erase_if(more, [](const Candidate& one) { return !IsLeft(one); });
+  Sort(more);
+  more.resize(std::min(more.size(), kMoreStrategies));
+  candidates.insert(candidates.end(), more.begin(), more.end());
 }
 
 /// The first of those before `one` that does the same work with another executor, as those do that
@@ -381,6 +406,7 @@ Plan Search(const SearchRequest& request) {
       fmt::format("pricing {} candidates", std::ranges::count_if(plan.candidates, IsLeft)));
   DropThoseOfOtherModels(request, plan.candidates);
   PriceAll(request, plan.candidates);
+  AddStrategiesOfReplicas(request, plan.candidates);
   Sort(plan.candidates);
   Require(plan.candidates[0].dropped.empty(), "no candidate is left: {}",
           plan.candidates[0].dropped);

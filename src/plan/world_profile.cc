@@ -16,6 +16,7 @@
 #include "base/registry.h"
 #include "base/stop.h"
 #include "comm/gather.h"
+#include "comm/threads.h"
 #include "kernels/threads.h"
 #include "measure/speed_fit.h"
 #include "measure/stepper.h"
@@ -290,6 +291,15 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
   polling = Joined(GatherValues(world, polling));
   if (!polling.empty()) found.network.polling = Median(polling);
   return found;
+}
+
+MeasuredNetwork MeasureCopies(const Graph& graph, int64_t batch) {
+  MeasuredNetwork network;
+  RunThreads({.ranks = 2}, [&](const Communicator& world) {
+    const NetworkReport report = MeasureNetwork(world, ProbeFor(graph, batch));
+    if (world.rank() == 0) network = NetworkOf(report.pairs, /*launched=*/false);
+  });
+  return network;
 }
 
 MeasuredNetwork NetworkOf(const std::vector<PairSpeed>& pairs, bool launched) {

@@ -6,6 +6,7 @@
 
 #include "comm/network_benchmark.h"
 #include "measure/cluster_writer.h"
+#include "model/graph.h"
 #include "train/job/job.h"
 
 namespace yoke {
@@ -32,6 +33,9 @@ struct Measuring {
 /// are measured, if there are several.
 WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator& world,
                           const Measuring& measuring);
+
+/// Between two threads of this process, for messages of a model's size.
+MeasuredNetwork MeasureCopies(const Graph& graph, int64_t batch);
 
 /// The figures of [network] from those of pairs of ranks.
 MeasuredNetwork NetworkOf(const std::vector<PairSpeed>& pairs, bool launched);

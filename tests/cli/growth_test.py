@@ -1,6 +1,7 @@
 """yoke bench --growth: a table of teams and what keeps the largest back."""
 import re
 import subprocess
+import tomllib
 import unittest
 
 from program import YOKE, ProgramTest
@@ -20,6 +21,22 @@ class GrowthTest(ProgramTest):
             self.assertGreater(point["seconds"], point["alone"])
         self.assertIn("backward", {work["part"] for work in event["work"]})
 
+    def test_writes_a_machine_that_plan_and_simulate_take(self):
+        job = self.read("tiny.toml").replace("threads = 1\n", "")
+        self.write("open.toml", job)
+        words = ["bench", "open.toml", "--growth", "--teams", "2,8", "--seconds", 0.3, "--output", "8.toml", "--memory-nodes", 2, "--memory", 50]
+        (event,) = self.good(*words, "--json").events()
+        self.assertEqual((event["event"], event["file"], event["threads"]), ("machine", "8.toml", 8))
+        curve = tomllib.loads(self.read("8.toml"))["nodes"][0]["curve"]
+        self.assertEqual(sorted(curve["growth"]), ["1", "2", "8"])
+        self.assertEqual((curve["threads"], curve["memory_nodes"], curve["bytes_per_second"]), (8, 2, 50e9))
+        self.assertAlmostEqual(event["growth"], curve["growth"]["8"], 2)
+        plan = self.good("plan", "open.toml", "--cluster", "8.toml", "--json").events()[0]
+        names = [one["name"] for one in plan["candidates"] if one["seconds_per_update"]]
+        for name in ("single, f32", "split parts=8, f32", "4 replicas, single, allreduce, f32"):
+            self.assertIn(name, names)
+        self.good("simulate", "open.toml", "--cluster", "8.toml", "--times-only", "--steps", 20)
+
     def test_doctor_says_where_a_job_stops_growing(self):
         self.assertIn("threads", self.good("doctor", "tiny.toml").out)
 
@@ -30,7 +47,10 @@ class GrowthTest(ProgramTest):
         self.assertEqual(set(unrecorded) - {"GOMP_loop_end_nowait"}, set())
 
     def test_mistakes(self):
-        for words, sentence in ((("--teams", "2"), "--teams and --seconds need --growth"),
+        for words, sentence in ((("--teams", "2"), "--teams, --seconds and --output need --growth"),
+                                (("--growth", "--memory", "9"), "--memory-nodes and --memory are of the machine that --output describes"),
+                                (("--growth", "--output", "tiny.toml"), "tiny.toml"),
+                                (("--growth", "--output", "m.toml", "--teams", "3", "--memory-nodes", "2"), "the 3 threads of the largest team"),
                                 (("--growth", "--teams", "2,x"), "--teams: expected numbers of threads from 1 to 256, got 'x'"),
                                 (("--growth", "--teams", "0"), "got '0'"),
                                 (("--growth", "--rounds", "2"), "leave out --executors, --with, --rounds and --runs"),

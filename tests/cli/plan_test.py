@@ -78,6 +78,37 @@ class PlanTest(ProgramTest):
         self.assertGreater(both, first)
         self.assertLess(trials("--set", "model.widths=[8]"), both)
 
+    def test_divisions_of_the_cores(self):
+        """On two cores at least: parts and replicas are compared, and what is chosen trains."""
+        if len(os.sched_getaffinity(0)) < 2:
+            self.skipTest("needs two cores")
+        self.write("tiny.toml", TINY.replace("threads = 1\n", ""))
+        words = ["--trial-seconds", 0.5]
+        names = {one["name"]: one for one in self.plan(*words, "--without", "bf16")["candidates"]}
+        for name in ("single, f32", "split parts=2, f32", "2 replicas, single, allreduce, f32"):
+            self.assertGreater(names[name]["seconds_per_update"], 0, name)
+        self.assertEqual(names["2 replicas, single, allreduce, f32"]["keys"]["cluster.replicas"], "2")
+        without = self.plan(*words, "--without", "bf16,replicas")["candidates"]
+        self.assertEqual({one["dropped"] for one in without if "2 replicas, single, allreduce, f32" == one["name"]},
+                         {"replicas is left out by the caller"})
+        own = self.plan(*words, "--without", "bf16", "--replicas", 1)["candidates"]  # the job says it
+        self.assertNotIn("2 replicas, single, allreduce, f32", [one["name"] for one in own])
+        self.plan(*words, "--only", "replicas", "--output", "plan.toml")
+        use = tomllib.loads(self.read("plan.toml"))["use"]
+        self.assertEqual(use["cluster"]["replicas"] * use["train"]["batch"], 32)
+        start, end, _ = self.train("--plan", "plan.toml")
+        self.assertEqual((start["world"], end["reason"]), (use["cluster"]["replicas"], "finished"))
+        self.plan(*words, "--only", "parts", "--output", "plan.toml")
+        self.assertEqual(self.train("--plan", "plan.toml")[0]["executor"], "split")
+
+    def test_auto_chooses_parts_and_keeps_the_number_of_replicas(self):
+        self.write("chip.toml", '[[nodes]]\n[nodes.curve]\ntitle = "16"\nsource = "test"\noperations_per_second = 1e9\nbytes_per_second = 1e12\n'
+                                "threads = 16\ngrowth = { 1 = 1, 16 = 2 }\n[network]\nlatency = 1e-6\nbytes_per_second = 1e9\n")
+        self.write("tiny.toml", TINY.replace("threads = 1\n", ""))
+        self.good("simulate", "tiny.toml", "--cluster", "chip.toml", "--set", "node.executor=auto", "--steps", 5, "--run", "auto")
+        job = tomllib.loads(self.read("auto/job.toml"))
+        self.assertEqual((job["node"]["executor"], job["node"]["parts"], job["cluster"]["replicas"]), ("split", 16, 1))
+
     def test_replicas_by_prediction(self):
         result = self.good("plan", "tiny.toml", "--replicas", 2, "--trial-seconds", 0, "--only", "single,allreduce,local_sgd,f32")
         self.assertRegex(result.out, r"single, allreduce, f32 +\S+ +- ")

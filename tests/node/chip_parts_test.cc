@@ -27,7 +27,7 @@ double Seconds(const SpeedCurve& curve, const ChipParts& chip) {
   const auto seconds = [&](const Cost& cost, const WorkPlace& place) {
     return curve.Seconds(cost, place);
   };
-  return SecondsInParts({.seconds = seconds, .threads = kCores}, job.graph(), 64, chip);
+  return SecondsInParts(seconds, job.graph(), 64, chip);
 }
 
 TEST(ChipParts, EachTeamLosesForItsFurtherCores) {

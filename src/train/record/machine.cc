@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <string_view>
 
@@ -43,6 +44,15 @@ std::string CpuInfo(std::string_view key) {
 std::string HostName() {
   std::array<char, 256> name{};
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
+
+std::string LocalTime() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts = {};
+  localtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M", &parts);
+  return text;
 }
 
 std::string CpuModel() {
