@@ -34,6 +34,7 @@ namespace {
 constexpr double kForPolling = 0.15;   // of the time for computing
 constexpr double kForCrowding = 0.15;  // likewise, each time that steps are measured
 constexpr int64_t kFewSteps = 3, kManySteps = 1000;
+constexpr int kFewThreads = 4;           // between which messages are measured
 constexpr double kShortestPause = 2e-3;  // seconds between messages, so that busy ranks keep up
 
 std::vector<double> Joined(const std::vector<std::vector<double>>& lists) {
@@ -168,6 +169,23 @@ NetworkProbe ProbeFor(const Graph& graph, int64_t batch) {
           .touched_between = std::llround(std::min(graph.Price(batch).bytes, kLongest))};
 }
 
+/// Between all pairs; of many threads of one process, which are alike, between the first ones,
+/// without medians.
+NetworkReport MeasureMessages(const Communicator& world, const NetworkProbe& probe, bool launched) {
+  if (launched || world.size() <= kFewThreads) return MeasureNetwork(world, probe);
+  const bool measures = world.rank() < kFewThreads;
+  const Communicator few = world.Split(measures ? 0 : 1, world.rank());
+  std::vector<double> values;
+  if (measures)
+    for (const PairSpeed& pair : MeasureNetwork(few, probe).pairs)
+      values.insert(values.end(), {pair.latency, pair.bytes_per_second});
+  const std::vector<double> first = GatherValues(world, values)[0];
+  NetworkReport report;
+  for (size_t i = 0; i < first.size(); i += 2)
+    report.pairs.push_back({.latency = first[i], .bytes_per_second = first[i + 1]});
+  return report;
+}
+
 /// A replica that ranks measure: the job's model on its devices. The arguments must outlive it.
 class Subject {
  public:
@@ -258,7 +276,8 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
   }
   const auto stops = [&] { return AnyHas(world, StopIsAsked(measuring.stop)); };
   const bool several = world.size() > 1 && !stops();
-  const NetworkReport network = several ? MeasureNetwork(world, probe) : NetworkReport{};
+  const NetworkReport network =
+      several ? MeasureMessages(world, probe, measuring.launched) : NetworkReport{};
   found.network = NetworkOf(network.pairs, measuring.launched);
   if (!several || stops()) return found;
   const double step = found.nodes[here].profile.step.seconds;

@@ -33,6 +33,16 @@ TEST(Machines, OfTheCpuHaveTheFilesCurve) {
   EXPECT_EQ(curves.begin()->first, "");
 }
 
+/// The messages of the first ones stand for all, on every rank.
+TEST(Machines, OfManyThreadsHaveTheMessagesOfAFew) {
+  const Job job = JobOn("cpu");
+  const DataSets data = OpenData(job.data(), job.seed());
+  const auto machines = Measure(job, data, 6);
+  EXPECT_EQ(machines.at("f32").Ranks(), 6);
+  EXPECT_GT(machines.at("f32").copy_bytes_per_second, 1e6);
+  EXPECT_LT(machines.at("f32").copy_bytes_per_second, 1e13);
+}
+
 TEST(Machines, HaveACurveOfEachDevice) {
   const Job job = JobOn(R"(["cpu", "emulated:0", "emulated:1"])");
   const DataSets data = OpenData(job.data(), job.seed());
