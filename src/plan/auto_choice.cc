@@ -259,6 +259,11 @@ Trial AutoChoice::Tune(const Tunes& tunes) {
     trials.folder = order_.folder + "/momenta";
     trials.steps /= 2;
     trials.seconds /= 2;
+    if (order_.run.cluster && trials.steps < FewestMomentumSteps(decision_.job)) {
+      Note(fmt::format("training is too short for trials of the momentum: it stays at {:g}",
+                       *SettingOf(decision_.job).momentum));
+      return tuned.last;
+    }
     tuned = TuneMomentum(decision_.job, trials);
     Take(tuned, "the best of the grid");
   }
@@ -270,7 +275,9 @@ Tuned AutoChoice::TuneRate(const Trials& trials) {
   const std::string cost = TuningCostNote(trials.steps, decision_.job, data_);
   if (!cost.empty()) trials.tell(cost);
   const bool range = decision_.job.train.String("tuning") == "range";
-  Tuned tuned = (range ? FindRateByRange : FindRate)(decision_.job, trials);
+  const bool alone = order_.run.cluster && decision_.job.cluster.Int("replicas") > 1;
+  const auto find = alone ? FindRateOnOneReplica : range ? FindRateByRange : FindRate;
+  Tuned tuned = find(decision_.job, trials);
   Take(tuned, "whose loss fell fastest");
   if (!tuned.run.empty() && !decision_.job.train.Has("schedule")) {
     decision_.job = WithKeys(decision_.job, {CosineSchedule()});
