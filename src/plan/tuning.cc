@@ -392,7 +392,6 @@ Tuned FindRateOnOneReplica(const Job& job, const Trials& trials) {
   }
   if (found.run.empty()) return found;
   found.best = SettingOf(WithSetting(job, {.rate = kBelow * found.best.rate}));
-  found.last.seconds_per_example /= static_cast<double>(job.cluster.Int("replicas"));
   return found;
 }
 
