@@ -26,8 +26,9 @@ constexpr double kLongestProfile = 3;  // seconds
 constexpr double kForTrials = 0.7;     // of a search's time
 /// Of all trials of the parts together in virtual time: fewer tell nothing.
 constexpr double kFewestTrialUpdates = 200;
-constexpr int64_t kFirstSteps = 50;  // in virtual time, in place of kFirstTrial
-constexpr double kFarFaster = 1.2;   // times as fast: it is believed without trials
+constexpr int64_t kFirstSteps = 50;    // in virtual time, in place of kFirstTrial
+constexpr int64_t kTogetherSteps = 8;  // of all replicas, after the first one has trained alone
+constexpr double kFarFaster = 1.2;     // times as fast: it is believed without trials
 
 /// Of the training by its time limit and by the time of an example.
 double SecondsOf(const Job& job, const DataSets& data, double example_seconds) {
@@ -120,10 +121,34 @@ void AutoChoice::WithoutTrials(const Job& own) {
 Trial AutoChoice::FirstTrials() {
   // Where parts are open, the search tunes the momentum of the chosen one.
   const Tunes first = {tunes_.rate, tunes_.momentum && order_.choices.open.empty()};
-  if (first.any()) return Tune(first);
+  if (first.any()) {
+    Trial last = Tune(first);
+    const bool trains = last.failure.empty() && !last.ended && !decision_.progress.empty();
+    return first.rate && IsTunedAlone() && !order_.choices.open.empty() && trains ? TrainOn()
+                                                                                  : last;
+  }
   if (priced_) return {};
   const std::string run = order_.folder + "/default";
   Trial trial = TrainDefault(run, kFirstTrial);
+  if (trial.failure.empty()) decision_.progress = run;
+  return trial;
+}
+
+/// In virtual time the rate is tuned on the first of several replicas.
+bool AutoChoice::IsTunedAlone() const {
+  return order_.run.cluster && decision_.job.cluster.Int("replicas") > 1;
+}
+
+/// The first updates of all replicas together, which tell how long an example takes.
+Trial AutoChoice::TrainOn() {
+  const std::string run = order_.folder + "/together";
+  Trial trial = RunTrial(decision_.job, {.data = data_,
+                                         .run = order_.run,
+                                         .peers = order_.peers,
+                                         .from = decision_.progress,
+                                         .folder = run,
+                                         .steps = kTogetherSteps});
+  found_.trained += trial.seconds;
   if (trial.failure.empty()) decision_.progress = run;
   return trial;
 }
@@ -259,6 +284,11 @@ Trial AutoChoice::Tune(const Tunes& tunes) {
     trials.folder = order_.folder + "/momenta";
     trials.steps /= 2;
     trials.seconds /= 2;
+    if (order_.run.cluster && trials.steps < FewestMomentumSteps(decision_.job)) {
+      Note(fmt::format("training is too short for trials of the momentum: it stays at {:g}",
+                       *SettingOf(decision_.job).momentum));
+      return tuned.last;
+    }
     tuned = TuneMomentum(decision_.job, trials);
     Take(tuned, "the best of the grid");
   }
@@ -270,7 +300,8 @@ Tuned AutoChoice::TuneRate(const Trials& trials) {
   const std::string cost = TuningCostNote(trials.steps, decision_.job, data_);
   if (!cost.empty()) trials.tell(cost);
   const bool range = decision_.job.train.String("tuning") == "range";
-  Tuned tuned = (range ? FindRateByRange : FindRate)(decision_.job, trials);
+  const auto find = IsTunedAlone() ? FindRateOnOneReplica : range ? FindRateByRange : FindRate;
+  Tuned tuned = find(decision_.job, trials);
   Take(tuned, "whose loss fell fastest");
   if (!tuned.run.empty() && !decision_.job.train.Has("schedule")) {
     decision_.job = WithKeys(decision_.job, {CosineSchedule()});

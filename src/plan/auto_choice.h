@@ -41,6 +41,8 @@ class AutoChoice {
   void Note(std::string sentence) { decision_.messages.push_back(std::move(sentence)); }
   void TakeFitting();
   Trial FirstTrials();
+  bool IsTunedAlone() const;
+  Trial TrainOn();
   Trial TrainDefault(const std::string& folder, double seconds);
   void OnACluster();
   void WithoutTrials(const Job& own);

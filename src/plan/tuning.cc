@@ -8,6 +8,7 @@
 #include <exception>
 #include <filesystem>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "base/check.h"
@@ -22,13 +23,19 @@ namespace yoke {
 namespace {
 
 constexpr double kMomenta[] = {0, 0.3, 0.6, 0.9};
-constexpr double kBelow = 0.7;       // of the best rate of a short trial: training is longer
-constexpr double kTenth = 0.1;       // of a rate: the lower one of a grid
-constexpr double kTie = 0.01;        // relative difference of losses
-constexpr double kRisen = 1.5;       // times the lowest loss of a range test
-constexpr int kParts = 9;            // of the trials' steps: each trial of a climb has one,
-constexpr int kFinalists = 2;        // and then each of the best ones two
-constexpr int64_t kFewestSteps = 6;  // steps
+constexpr double kBelow = 0.7;            // of the best rate of a short trial: training is longer
+constexpr double kBelowRange = 1.0 / 3;   // of the best rate of a range test, the same
+constexpr double kTenth = 0.1;            // of a rate: the lower one of a grid
+constexpr double kTie = 0.01;             // relative difference of losses
+constexpr double kRisen = 1.5;            // times the lowest loss of a range test
+constexpr double kErrors = 2.5;           // standard errors: a difference of losses is not chance
+constexpr size_t kLower = 2;              // rates, after one that is too high
+constexpr int kParts = 9;                 // of the trials' steps: each trial of a climb has one,
+constexpr int kFinalists = 2;             // and then each of the best ones two
+constexpr int64_t kFewestSteps = 6;       // steps
+constexpr int64_t kMomentumUpdates = 50;  // of each trial of a momentum: fewer tell nothing
+constexpr int64_t kAloneSteps = 2;        // of one replica, for one of all
+constexpr int64_t kMostRangeSteps = 20;   // of each rate, on one replica
 constexpr double kSearchShare = 0.1;
 /// Of tuning: at least the smaller of these, where the job does not say.
 constexpr double kTuningSteps = 600, kTuningShare = 0.4;
@@ -79,6 +86,11 @@ Trial TrialOf(const Job& job, const TrialRequest& request) {
   Trial trial = RunTrial(job, request);
   if (trial.refused) std::rethrow_exception(trial.refused);
   return trial;
+}
+
+/// Before it had learned.
+double FirstLoss(const Trial& trial) {
+  return trial.warm_up.examples > 0 ? trial.warm_up.loss : trial.curve.front().loss;
 }
 
 /// A setting with its trials.
@@ -199,6 +211,70 @@ class Climb {
   double trained_ = 0;
 };
 
+/// The mean loss of a trial after its first third, with the square of its standard error.
+struct MeanLoss {
+  double loss = 0, error = 0;
+};
+MeanLoss MeanOf(const Trial& trial) {
+  std::vector<double> losses;
+  for (const LossPoint& point : trial.curve)
+    if (point.examples >= trial.curve.back().examples / 3) losses.push_back(point.loss);
+  const auto count = static_cast<double>(losses.size());
+  const double mean = std::accumulate(losses.begin(), losses.end(), 0.0) / count;
+  double squares = 0;
+  for (const double loss : losses) squares += (loss - mean) * (loss - mean);
+  return {mean, squares / std::max(1.0, count * (count - 1))};
+}
+
+/// Whether a loss has risen by more than chance explains.
+bool HasRisen(const MeanLoss& from, const MeanLoss& to) {
+  return to.loss > kRisen * from.loss ||
+         to.loss - from.loss > kErrors * std::sqrt(from.error + to.error);
+}
+
+/// Where the parabola through three losses at -1, 0 and 1 is lowest, the middle one being the
+/// lowest of them.
+double LowestOf(double before, double middle, double after) {
+  const double bend = before - 2 * middle + after;
+  return bend > 0 ? (before - after) / (2 * bend) : 0;
+}
+
+/// A training whose rate rises from that of this number until the loss does: the best rate is that
+/// of the lowest loss, by a parabola over the logarithm of the rate. Its run ends before that loss,
+/// as a high rate may do harm that lasts; it is "" if the loss has risen already with the first.
+Tuned RangeTest(const Job& job, const Trials& trials, size_t start) {
+  const std::vector<double> rates = RatesOf(job);
+  std::vector<Tried> tried;
+  std::vector<MeanLoss> losses;
+  double trained = 0;
+  size_t lowest = 0;
+  for (size_t i = 0; i <= start; ++i) {
+    TrialRequest request = PartOf(job, trials, rates.size(), i);
+    if (i > 0) request.from = tried.back().run;
+    const Setting setting = {.rate = rates[start - i]};
+    const Trial trial = TrialOf(WithSetting(job, setting), request);
+    if (trials.run.StopIsAsked()) return {};
+    trained += trial.seconds;
+    tried.push_back(
+        {.setting = setting, .run = request.folder, .trial = trial, .steps = request.steps});
+    if (tried.back().Fails()) break;
+    trials.tell(fmt::format("{}: loss {:.4g}", TextOf(setting), trial.loss));
+    losses.push_back(MeanOf(trial));
+    if (losses[i].loss < losses[lowest].loss) lowest = i;
+    if (trial.ended || HasRisen(losses[lowest], losses[i])) break;
+  }
+  if (losses.empty() ||
+      (lowest == 0 && start + 1 < rates.size() && losses[0].loss > FirstLoss(tried[0].trial)))
+    return {.trained = trained};
+  Tuned found = Found(job, tried[lowest > 0 ? lowest - 1 : 0], tried, trained);
+  found.best.rate = rates[start - lowest];
+  if (lowest > 0 && lowest + 1 < losses.size())
+    found.best.rate *=
+        std::pow(rates[start - lowest - 1] / rates[start - lowest],
+                 LowestOf(losses[lowest - 1].loss, losses[lowest].loss, losses[lowest + 1].loss));
+  return found;
+}
+
 /// Steps of the shortest trials that find a rate, all together.
 int64_t FewestTuningSteps(const Job& job, const DataSets& data) {
   return kParts * FewestSteps(job, data);
@@ -257,6 +333,10 @@ int64_t TuningSteps(const Job& job, const DataSets& data) {
   return std::llround(std::max({steps, std::min(teams * kTuningSteps, kTuningShare * all), 1.0}));
 }
 
+int64_t FewestMomentumSteps(const Job& job) {
+  return kMomentumUpdates * std::ssize(GridAround(SettingOf(job))) * TeamsOf(job);
+}
+
 double TuningSeconds(const Job& job) { return kTuningShare * TimeLimitOf(job); }
 
 std::string NoTrialsNote(const Job& job, const DataSets& data) {
@@ -284,26 +364,35 @@ Tuned FindRate(const Job& job, const Trials& trials) {
 }
 
 Tuned FindRateByRange(const Job& job, const Trials& trials) {
-  std::vector<double> rates = RatesOf(job);
-  std::ranges::reverse(rates);
-  std::vector<Tried> tried;
-  double trained = 0;
-  size_t lowest = 0;
-  for (const double rate : rates) {
-    TrialRequest request = PartOf(job, trials, rates.size(), tried.size());
-    if (!tried.empty()) request.from = tried.back().run;
-    const Setting setting = {.rate = rate};
-    const Trial trial = TrialOf(WithSetting(job, setting), request);
-    if (trials.run.StopIsAsked()) return {};
-    trained += trial.seconds;
-    tried.push_back({.setting = setting, .run = request.folder, .trial = trial});
-    if (tried.back().Fails()) break;
-    trials.tell(fmt::format("{}: loss {:.4g}", TextOf(setting), trial.loss));
-    if (trial.loss < tried[lowest].trial.loss) lowest = tried.size() - 1;
-    if (trial.loss > kRisen * tried[lowest].trial.loss || trial.ended) break;
+  Tuned found = RangeTest(job, trials, RatesOf(job).size() - 1);
+  found.best.rate *= kBelowRange;
+  return found;
+}
+
+Tuned FindRateOnOneReplica(const Job& job, const Trials& trials) {
+  Value root = job.resolved;
+  root.Set("cluster", Table{{"replicas", int64_t{1}}, {"strategy", "none"}});
+  Job alone = MakeResolvedJob(std::move(root), {});
+  alone.name = job.name;
+  const std::vector<double> rates = RatesOf(job);
+  Trials its = trials;
+  its.steps =
+      std::min(kAloneSteps * trials.steps / TeamsOf(job), kMostRangeSteps * std::ssize(rates));
+  const auto own = std::ranges::find_if(
+      rates, [most = SettingOf(job).rate](double rate) { return rate <= most; });
+  auto start = static_cast<size_t>(own - rates.begin());
+  start = std::min(start, rates.size() - 1);
+  Tuned found = RangeTest(alone, its, start);
+  while (found.run.empty() && start + 1 < rates.size() && !trials.run.StopIsAsked()) {
+    start = std::min(start + kLower, rates.size() - 1);
+    const double lost = found.trained;
+    its.folder += "-lower";
+    found = RangeTest(alone, its, start);
+    found.trained += lost;
   }
-  if (tried[0].Fails()) return {};
-  return Found(job, tried[lowest > 0 ? lowest - 1 : 0], tried, trained);
+  if (found.run.empty()) return found;
+  found.best = SettingOf(WithSetting(job, {.rate = kBelow * found.best.rate}));
+  return found;
 }
 
 std::vector<Setting> GridAround(const Setting& last) {

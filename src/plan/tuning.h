@@ -51,6 +51,9 @@ double SearchShare(const Job& job);
 /// that they do not tell rates apart.
 int64_t TuningSteps(const Job& job, const DataSets& data);
 
+/// Steps of all trials for the momentum that tell something.
+int64_t FewestMomentumSteps(const Job& job);
+
 /// Seconds of these trials, of the job's time limit; 0: it has none.
 double TuningSeconds(const Job& job);
 
@@ -66,9 +69,14 @@ std::string TuningCostNote(int64_t steps, const Job& job, const DataSets& data);
 Tuned FindRate(const Job& job, const Trials& trials);
 
 /// The same by a range test (Smith, "Cyclical Learning Rates for Training Neural Networks", 2017,
-/// section 3.3): one training whose rate rises through those of the rule until its loss does. The
-/// rate before the one with the lowest loss.
+/// section 3.3): one training whose rate rises through those of the rule until its loss does. It
+/// finds a third of the rate with the lowest loss, and the run up to the rate before.
 Tuned FindRateByRange(const Job& job, const Trials& trials);
+
+/// The same on the first of several replicas, whose steps need no network and no restart of the
+/// others, from the job's own rate on; from lower ones if the loss rises with it. It finds 0.7 of
+/// the best rate, because all replicas bear a higher one. Training can continue from its run.
+Tuned FindRateOnOneReplica(const Job& job, const Trials& trials);
 
 /// Omnivore's grid around the last best setting: momenta 0, 0.3, 0.6, 0.9 with its rate and a tenth
 /// of it, less those with its rate and more momentum, and those below it in both (Hadjis et al.,

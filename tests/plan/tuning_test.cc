@@ -15,6 +15,7 @@ namespace yoke::tuning_test {
 using test::SmallJob;
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 std::vector<std::pair<double, double>> Pairs(const std::vector<Setting>& grid) {
   std::vector<std::pair<double, double>> pairs;
@@ -77,11 +78,34 @@ TEST_F(TuningTest, ARangeTest) {
   EXPECT_THAT(told_[0], HasSubstr("learning rate 0.001: loss "));  // it rises
 }
 
+TEST_F(TuningTest, OneReplicaFindsTheRateOfAll) {
+  const Overrides four = {{"cluster.replicas", "4"}, {"cluster.strategy", "\"gossip_push\""}};
+  const Tuned found = FindRateOnOneReplica(JobWith(four), Of(300));
+  ExpectGood(found);
+  EXPECT_THAT(told_[0], HasSubstr("learning rate 0.01: loss "));  // below the job's own, 0.02
+  EXPECT_EQ(found.best.momentum, 0.9);
+}
+
+TEST_F(TuningTest, RatesBelowOneThatIsTooHigh) {
+  const Tuned found = FindRateOnOneReplica(
+      JobWith({{"cluster.replicas", "4"}, {"train.learning_rate", "30"}}), Of(300));
+  ExpectGood(found);
+  EXPECT_THAT(told_.back(), Not(HasSubstr("learning rate 30: ")));
+}
+
+TEST_F(TuningTest, MomentaNeedFiftyUpdatesEach) {
+  EXPECT_EQ(FewestMomentumSteps(JobWith({})), 250);
+  EXPECT_EQ(FewestMomentumSteps(
+                JobWith({{"cluster.replicas", "4"}, {"cluster.strategy", "\"gossip_push\""}})),
+            1000);
+}
+
 TEST_F(TuningTest, ASignalEndsIt) {
   const std::atomic<int> signal = 15;
   run_.stop_signal = &signal;
   EXPECT_EQ(FindRate(JobWith({}), Of(300)).run, "");
   EXPECT_EQ(FindRateByRange(JobWith({}), Of(300)).run, "");
+  EXPECT_EQ(FindRateOnOneReplica(JobWith({}), Of(300)).run, "");
   EXPECT_EQ(TuneMomentum(JobWith({}), Of(300)).run, "");
 }
 
