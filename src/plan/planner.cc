@@ -118,6 +118,7 @@ std::vector<Candidate> UnmeasuredShapes(const PlanOrder& order,
     if (!one.shape.IsOwn() && one.dropped.empty() && Contains(precisions, one.precision))
       first.emplace(MachineKey(one.precision, one.shape), one);
   std::vector<Candidate> shapes;
+  shapes.reserve(first.size());
   for (const auto& [key, one] : first) shapes.push_back(one);
   return shapes;
 }
