@@ -172,6 +172,7 @@ void SortByNode(std::vector<Place>& places) {
 
 std::vector<int> IdsOf(const std::vector<Place>& places) {
   std::vector<int> ids;
+  ids.reserve(places.size());
   for (const Place& place : places) ids.push_back(place.id);
   return ids;
 }

@@ -31,8 +31,8 @@ namespace yoke {
 namespace {
 
 /// As libgomp counted them when it was loaded.
-const int processors_at_start = omp_get_num_procs();
-const bool spin_adapts = std::getenv("YOKE_SPIN") != nullptr;
+const int kProcessorsAtStart = omp_get_num_procs();
+const bool kSpinAdapts = std::getenv("YOKE_SPIN") != nullptr;
 
 constexpr std::chrono::milliseconds kBetweenLooks(200);
 // Fractions of the time. A thread that wakes a thousand times a second is held up for 0.5 %.
@@ -135,7 +135,7 @@ struct ShortSpin::Held {
 };
 
 ShortSpin::ShortSpin(int team) : held_(std::make_unique<Held>()) {
-  const int others = std::max(2, processors_at_start - team + 2);
+  const int others = std::max(2, kProcessorsAtStart - team + 2);
   RequireThreads(others, [&] {
     holder_ = std::jthread([others, held = held_.get()] {
       pthread_setname_np(pthread_self(), "short-spin");
@@ -154,7 +154,7 @@ ShortSpin::~ShortSpin() { held_->over.count_down(); }
 
 void WatchSpin(int size) {
   thread_local bool watched = false;
-  if (!spin_adapts || size == 1 || std::exchange(watched, true)) return;
+  if (!kSpinAdapts || size == 1 || std::exchange(watched, true)) return;
   SpinWatch::Get().Add(static_cast<pid_t>(syscall(SYS_gettid)), size);
 }
 
