@@ -17,7 +17,7 @@ function(yoke_optimize_less target)
                                            $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-fexpensive-optimizations>)
 endfunction()
 
-# For what no number of a model passes through and no loop of a simulation: compiles in half of the time, without FMA.
+# For what no number of a model passes through: compiles in half of the time, without FMA.
 function(yoke_optimize_least target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Og> $<$<CONFIG:Sanitize>:-O0>)
 endfunction()

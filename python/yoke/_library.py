@@ -12,14 +12,14 @@ for _programs in (_folder / "bin", _folder.parents[1] / "build/bin"):
 # The OpenMP library reads this when it is loaded. Threads that wait long cost other programs their cores.
 _briefly = not {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys()
 if _briefly:
-    os.environ |= {"GOMP_SPINCOUNT": "2000", "YOKE_SPIN": "adapts"}
+    os.environ["GOMP_SPINCOUNT"] = "2000"
 try:
     from yoke._yoke import (Diverged, Error, Examples, Job, UserError, data_facts_of_run, list, plan, register_strategy, report, resume,
                             simulate, take_warnings, train, version)
     from yoke._yoke import Model as LoadedModel
 finally:
     if _briefly:
-        del os.environ["GOMP_SPINCOUNT"], os.environ["YOKE_SPIN"]
+        del os.environ["GOMP_SPINCOUNT"]
 
 __all__ = ["Diverged", "Error", "Examples", "Job", "LoadedModel", "UserError", "data_facts_of_run", "list", "plan", "register_strategy",
            "report", "resume", "simulate", "take_warnings", "train", "version"]

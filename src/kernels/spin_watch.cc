@@ -35,6 +35,7 @@ const int kProcessorsAtStart = omp_get_num_procs();
 const bool kSpinAdapts = std::getenv("YOKE_SPIN") != nullptr;
 
 constexpr std::chrono::milliseconds kBetweenLooks(200);
+constexpr int kLeastLooks = 10;  // between two switches, each of which starts or ends threads
 // Fractions of the time. A thread that wakes a thousand times a second is held up for 0.5 %.
 constexpr double kShared = 0.05, kAlone = 0.02;
 constexpr double kRests = 0.1;  // a team that runs for less says nothing of its cores
@@ -47,10 +48,9 @@ class SpinWatch {
     return *watch;
   }
 
-  void Add(pid_t thread, int team) {
+  void Add(pid_t thread) {
     const std::lock_guard lock(mutex_);
     hold_ups_.Add(thread);
-    team_ = std::min(team_, team);
     if (!std::exchange(begun_, true)) Begin();
   }
 
@@ -61,30 +61,33 @@ class SpinWatch {
     // then waiting threads spin for as long as the program set at its start
   }
 
-  [[noreturn]] void Watch() {
+  /// Until the system refuses the threads that a short spin takes.
+  void Watch() try {
     pthread_setname_np(pthread_self(), "spin-watch");
+    std::unique_ptr<ShortSpin> spin;
+    int looks = kLeastLooks;  // since the last switch
     for (double before = Now();;) {
       std::this_thread::sleep_for(kBetweenLooks);
       const double now = Now();
-      const auto [most, team] = Look(now - std::exchange(before, now));
-      if (const bool now = short_ != nullptr; SpinsBriefly(now, most) != now)
-        now ? short_.reset() : Shorten(team);
+      const ThreadSeconds most = Look(now - std::exchange(before, now));
+      if (++looks < kLeastLooks || SpinsBriefly(spin != nullptr, most) == (spin != nullptr))
+        continue;
+      looks = 0;
+      if (spin)
+        spin.reset();
+      else
+        spin = std::make_unique<ShortSpin>();
     }
+  } catch (const std::exception&) {  // threads spin long from now on
   }
-  std::pair<ThreadSeconds, int> Look(double seconds) {
+  ThreadSeconds Look(double seconds) {
     const std::lock_guard lock(mutex_);
-    return {hold_ups_.Look(seconds), team_};
-  }
-  void Shorten(int team) try {
-    short_ = std::make_unique<ShortSpin>(team);
-  } catch (const std::exception&) {  // tries again at the next look
+    return hold_ups_.Look(seconds);
   }
 
   std::mutex mutex_;
   HoldUps hold_ups_;
-  int team_ = std::numeric_limits<int>::max();
   bool begun_ = false;
-  std::unique_ptr<ShortSpin> short_;  // of the watching thread alone
 };
 
 }  // namespace
@@ -100,7 +103,7 @@ int64_t LongSpin() {
     least = std::min(least, Now() - began);
   }
   constexpr double kLong = 100e-6;
-  return std::clamp<int64_t>(std::llround(kLong * kSpins / std::max(least, 1e-9)), 500, 100'000);
+  return std::clamp<int64_t>(std::llround(kLong * kSpins / std::max(least, 1e-9)), 500, 1'000'000);
 }
 
 std::optional<ThreadSeconds> SecondsOf(pid_t thread) {
@@ -115,8 +118,9 @@ std::optional<ThreadSeconds> SecondsOf(pid_t thread) {
 ThreadSeconds HoldUps::Look(double seconds) {
   ThreadSeconds most;
   std::erase_if(threads_, [&](Watched& thread) {
+    errno = 0;
     const std::optional<ThreadSeconds> now = SecondsOf(thread.id);
-    if (!now) return true;
+    if (!now) return errno == ENOENT || errno == ESRCH;  // else the system has no file to give now
     most.running = std::max(most.running, now->running - thread.before.running);
     most.held_up = std::max(most.held_up, now->held_up - thread.before.held_up);
     thread.before = *now;
@@ -134,8 +138,8 @@ struct ShortSpin::Held {
   std::latch there{1}, over{1};
 };
 
-ShortSpin::ShortSpin(int team) : held_(std::make_unique<Held>()) {
-  const int others = std::max(2, kProcessorsAtStart - team + 2);
+ShortSpin::ShortSpin() : held_(std::make_unique<Held>()) {
+  const int others = kProcessorsAtStart + 1;
   RequireThreads(others, [&] {
     holder_ = std::jthread([others, held = held_.get()] {
       pthread_setname_np(pthread_self(), "short-spin");
@@ -155,7 +159,7 @@ ShortSpin::~ShortSpin() { held_->over.count_down(); }
 void WatchSpin(int size) {
   thread_local bool watched = false;
   if (!kSpinAdapts || size == 1 || std::exchange(watched, true)) return;
-  SpinWatch::Get().Add(static_cast<pid_t>(syscall(SYS_gettid)), size);
+  SpinWatch::Get().Add(static_cast<pid_t>(syscall(SYS_gettid)));
 }
 
 }  // namespace yoke

@@ -25,8 +25,7 @@ std::optional<ThreadSeconds> SecondsOf(pid_t thread);
 /// little while it has more threads than processors, and here are as many more. They sleep.
 class ShortSpin {
  public:
-  /// `team`: the threads of the smallest team. Throws Error if the system refuses the threads.
-  explicit ShortSpin(int team);
+  ShortSpin();  ///< Throws Error if the system refuses the threads.
   ~ShortSpin();
   ShortSpin(const ShortSpin&) = delete;
   ShortSpin& operator=(const ShortSpin&) = delete;

@@ -43,11 +43,17 @@ struct PlacedRegion {
   void* data;
   const Binding* binding;
   int leader;
+  int threads = 1;
 
-  static void Run(void* placed) {
-    const auto& [region, data, binding, leader] = *static_cast<const PlacedRegion*>(placed);
-    binding ? binding->TakePlace(omp_get_thread_num()) : LeavePlace(leader);
-    region(data);
+  static void Run(void* of_region) {
+    auto* const placed = static_cast<PlacedRegion*>(of_region);
+    const int number = omp_get_thread_num();
+    if (number == 0) placed->threads = omp_get_num_threads();
+    if (placed->binding)
+      placed->binding->TakePlace(number);
+    else
+      LeavePlace(placed->leader);
+    placed->region(placed->data);
   }
 };
 thread_local bool team_has_places = false;
@@ -85,8 +91,8 @@ void GOMP_parallel(void (*region)(void*), void* data, unsigned threads, unsigned
     if ((binding || team_has_places) && omp_get_level() == 0) {
       const int leader = binding ? 0 : static_cast<int>(syscall(SYS_gettid));
       PlacedRegion placed = {region, data, binding, leader};
-      team_has_places = binding != nullptr;
       real(PlacedRegion::Run, &placed, threads, flags);
+      if (binding || placed.threads > 1) team_has_places = binding != nullptr;
     } else {
       real(region, data, threads, flags);
     }

@@ -60,6 +60,7 @@ TEST(TeamPlaces, HoldForThreadsThatStartAgain) {
     std::thread([&] { of_reader = ThisMask(); }).join();
     EXPECT_EQ(of_reader, both) << "a thread that the leader starts";
   }
+  MasksOfTeam(1);  // the others wait, and have their places still
   EXPECT_EQ(MasksOfTeam(3), std::vector(3, before));
 }
 

@@ -41,8 +41,6 @@ TEST(TouchFirst, GivesEachThreadThePagesThatItUpdates) {
   after[omp_get_thread_num()] = FaultsOfThisThread();
   // 128 MiB are 64 huge pages, half of them for each thread, or many small ones.
   for (int thread = 0; thread < 2; ++thread) EXPECT_GE(after[thread] - before[thread], 28);
-  EXPECT_LT(std::max(after[0] - before[0], after[1] - before[1]),
-            1.5 * static_cast<double>(std::min(after[0] - before[0], after[1] - before[1])));
   const std::span<const float> values = params.values().Host();
   EXPECT_TRUE(std::ranges::all_of(values, [](float value) { return value == 0; }));
 }

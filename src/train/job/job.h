@@ -19,8 +19,8 @@ struct Job {
   Options node;        ///< [node] with the chosen executor's keys.
   Options cluster;     ///< [cluster] with the chosen strategy's keys.
   Options checkpoint;  ///< [checkpoint]: interval in steps, minutes, epochs; keep; best.
-  /// Keys that are "auto", of OpenKeys(), and those that LoadJob was asked for. A planner chooses them (train/planner.h); until then they
-  /// have their defaults.
+  /// Keys that are "auto", of OpenKeys(), and those that LoadJob was asked for. A planner chooses
+  /// them (train/planner.h); until then they have their defaults.
   std::vector<std::string> open;
 
   const Value& data() const { return *resolved.Find("data"); }
