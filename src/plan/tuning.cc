@@ -15,6 +15,7 @@
 #include "base/registry.h"
 #include "optim/rule.h"
 #include "plan/candidates.h"
+#include "plan/measured_job.h"
 #include "train/epoch_cursor.h"
 #include "train/job/parts.h"
 #include "train/run_limits.h"
@@ -370,10 +371,7 @@ Tuned FindRateByRange(const Job& job, const Trials& trials) {
 }
 
 Tuned FindRateOnOneReplica(const Job& job, const Trials& trials) {
-  Value root = job.resolved;
-  root.Set("cluster", Table{{"replicas", int64_t{1}}, {"strategy", "none"}});
-  Job alone = MakeResolvedJob(std::move(root), {});
-  alone.name = job.name;
+  const Job alone = OneReplicaOf(job);
   const std::vector<double> rates = RatesOf(job);
   Trials its = trials;
   its.steps =
