@@ -240,11 +240,12 @@ double LowestOf(double before, double middle, double after) {
   return bend > 0 ? (before - after) / (2 * bend) : 0;
 }
 
-/// A training whose rate rises from that of this number until the loss does: the best rate is that
-/// of the lowest loss, by a parabola over the logarithm of the rate. Its run ends before that loss,
-/// as a high rate may do harm that lasts; it is "" if the loss has risen already with the first.
-Tuned RangeTest(const Job& job, const Trials& trials, size_t start) {
-  const std::vector<double> rates = RatesOf(job);
+/// A training whose rate rises from that of this number to the first one, or until the loss does:
+/// the best rate is that of the lowest loss, by a parabola over the logarithm of the rate. Its run
+/// ends before that loss, as a high rate may do harm that lasts; it is "" if the loss has risen
+/// already with the first.
+Tuned RangeTest(const Job& job, const Trials& trials, const std::vector<double>& rates,
+                size_t start) {
   std::vector<Tried> tried;
   std::vector<MeanLoss> losses;
   double trained = 0;
@@ -365,7 +366,8 @@ Tuned FindRate(const Job& job, const Trials& trials) {
 }
 
 Tuned FindRateByRange(const Job& job, const Trials& trials) {
-  Tuned found = RangeTest(job, trials, RatesOf(job).size() - 1);
+  const std::vector<double> rates = RatesOf(job);
+  Tuned found = RangeTest(job, trials, rates, rates.size() - 1);
   found.best.rate *= kBelowRange;
   return found;
 }
@@ -373,6 +375,7 @@ Tuned FindRateByRange(const Job& job, const Trials& trials) {
 Tuned FindRateOnOneReplica(const Job& job, const Trials& trials) {
   const Job alone = OneReplicaOf(job);
   const std::vector<double> rates = RatesOf(job);
+  if (rates.empty()) return {};
   Trials its = trials;
   its.steps =
       std::min(kAloneSteps * trials.steps / TeamsOf(job), kMostRangeSteps * std::ssize(rates));
@@ -380,12 +383,12 @@ Tuned FindRateOnOneReplica(const Job& job, const Trials& trials) {
       rates, [most = SettingOf(job).rate](double rate) { return rate <= most; });
   auto start = static_cast<size_t>(own - rates.begin());
   start = std::min(start, rates.size() - 1);
-  Tuned found = RangeTest(alone, its, start);
+  Tuned found = RangeTest(alone, its, rates, start);
   while (found.run.empty() && start + 1 < rates.size() && !trials.run.StopIsAsked()) {
     start = std::min(start + kLower, rates.size() - 1);
     const double lost = found.trained;
     its.folder += "-lower";
-    found = RangeTest(alone, its, start);
+    found = RangeTest(alone, its, rates, start);
     found.trained += lost;
   }
   if (found.run.empty()) return found;

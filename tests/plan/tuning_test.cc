@@ -109,6 +109,17 @@ class TuningOnAClusterTest : public TuningTest {
                                .simulate = Simulate};
 };
 
+TEST_F(TuningOnAClusterTest, NoRateAboveThatOfAnElasticForce) {
+  const Job job = FourOf("easgd_sync3", {{"cluster.rho", "10"}});
+  const Tuned found = FindRateOnOneReplica(job, Of(300));  // at most 1 / (10 x 4)
+  EXPECT_GT(found.best.rate, 0);
+  EXPECT_LE(found.best.rate, 0.7 * 0.01);
+  EXPECT_EQ(told_, std::vector{told_[0]});
+  EXPECT_THAT(told_[0], HasSubstr("learning rate 0.01: loss "));
+  EXPECT_TRUE(FindRateOnOneReplica(FourOf("easgd_sync3", {{"cluster.rho", "1000"}}), Of(300))
+                  .run.empty());  // no rate is left
+}
+
 TEST_F(TuningOnAClusterTest, TheTimeoutStays) {
   cluster_.machines.failures = test::DeathsAt({{3, 1e6}}, 100, 1);  // detected after 100 s
   ExpectGood(FindRateOnOneReplica(FourOf("allreduce", {{"cluster.timeout", "300.0"}}), Of(300)));
