@@ -377,8 +377,8 @@ Tuned FindRateOnOneReplica(const Job& job, const Trials& trials) {
   const std::vector<double> rates = RatesOf(job);
   if (rates.empty()) return {};
   Trials its = trials;
-  its.steps =
-      std::min(kAloneSteps * trials.steps / TeamsOf(job), kMostRangeSteps * std::ssize(rates));
+  its.steps = std::clamp(kAloneSteps * trials.steps / TeamsOf(job), std::ssize(rates),
+                         kMostRangeSteps * std::ssize(rates));
   const auto own = std::ranges::find_if(
       rates, [most = SettingOf(job).rate](double rate) { return rate <= most; });
   auto start = static_cast<size_t>(own - rates.begin());

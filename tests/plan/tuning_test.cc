@@ -149,6 +149,12 @@ TEST_F(TuningOnAClusterTest, TrainingGoesOnFromItsRun) {
   EXPECT_EQ(trial.failure, "");
 }
 
+TEST_F(TuningOnAClusterTest, AtLeastAStepOfEachRate) {
+  const Tuned found = FindRateOnOneReplica(FourOf("gossip_push"), Of(1));
+  ASSERT_FALSE(found.tried.empty());
+  for (const TriedSetting& one : found.tried) EXPECT_EQ(one.steps, 6);  // FewestSteps
+}
+
 TEST_F(TuningTest, MomentaNeedFiftyUpdatesEach) {
   EXPECT_EQ(FewestMomentumSteps(JobWith({})), 250);
   EXPECT_EQ(FewestMomentumSteps(
