@@ -297,10 +297,11 @@ Trial AutoChoice::Tune(const Tunes& tunes) {
 
 /// And chooses the schedule, unless the job has one.
 Tuned AutoChoice::TuneRate(const Trials& trials) {
-  const std::string cost = TuningCostNote(trials.steps, decision_.job, data_);
+  const bool alone = IsTunedAlone();  // takes other steps
+  const std::string cost = alone ? "" : TuningCostNote(trials.steps, decision_.job, data_);
   if (!cost.empty()) trials.tell(cost);
   const bool range = decision_.job.train.String("tuning") == "range";
-  const auto find = IsTunedAlone() ? FindRateOnOneReplica : range ? FindRateByRange : FindRate;
+  const auto find = alone ? FindRateOnOneReplica : range ? FindRateByRange : FindRate;
   Tuned tuned = find(decision_.job, trials);
   Take(tuned, "whose loss fell fastest");
   if (!tuned.run.empty() && !decision_.job.train.Has("schedule")) {
