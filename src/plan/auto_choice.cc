@@ -312,13 +312,13 @@ Tuned AutoChoice::TuneRate(const Trials& trials) {
 }
 
 void AutoChoice::Take(const Tuned& tuned, const char* why) {
+  found_.trained += tuned.trained;
   if (tuned.run.empty()) {
     if (!StopIsAsked())
       Note(fmt::format("no trial has trained: the learning rate stays at {:g}",
                        decision_.job.train.Float("learning_rate")));
     return;
   }
-  found_.trained += tuned.trained;
   found_.tried.insert(found_.tried.end(), tuned.tried.begin(), tuned.tried.end());
   decision_.job = WithSetting(decision_.job, tuned.best);
   decision_.progress = tuned.run;

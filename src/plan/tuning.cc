@@ -152,7 +152,7 @@ class Climb {
       if (!next->Fails()) take(*next, next->trial.loss > before ? risen : best);
     }
     if (!best) best = risen;
-    return best ? Found(job_, *best, tried_, trained_) : Tuned{};
+    return best ? Found(job_, *best, tried_, trained_) : Tuned{.trained = trained_};
   }
 
  private:
@@ -425,7 +425,7 @@ Tuned TuneMomentum(const Job& job, const Trials& trials) {
     if (!one.Fails()) trials.tell(fmt::format("{}: loss {:.4g}", TextOf(setting), one.trial.loss));
   }
   const Tried& best = tried[std::ranges::min_element(results, IsBetter) - results.begin()];
-  return best.Fails() ? Tuned{} : Found(job, best, tried, trained);
+  return best.Fails() ? Tuned{.trained = trained} : Found(job, best, tried, trained);
 }
 
 double ExplicitMomentum(double total, double staleness) {

@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "comm/support/deaths.h"
+#include "plan/auto_choice.h"
 #include "plan/support/small_job.h"
 #include "simulate/simulate.h"
 #include "train/checkpoint/checkpoint.h"
@@ -153,6 +154,17 @@ TEST_F(TuningOnAClusterTest, AtLeastAStepOfEachRate) {
   const Tuned found = FindRateOnOneReplica(FourOf("gossip_push"), Of(1));
   ASSERT_FALSE(found.tried.empty());
   for (const TriedSetting& one : found.tried) EXPECT_EQ(one.steps, 6);  // FewestSteps
+}
+
+TEST_F(TuningOnAClusterTest, TrialsThatFailAreCharged) {
+  RunRequest run = run_;
+  run.data = &data_;
+  Findings found;
+  Decision decision = {.job = FourOf("allreduce", {{"train.learning_rate", "1e30"}})};
+  const PlanOrder order = {.job = decision.job, .run = run, .folder = folder_.path()};
+  AutoChoice(order, {.momentum = true}, found, decision).ByTrials();
+  EXPECT_THAT(decision.messages, Contains(HasSubstr("no trial has trained")));
+  EXPECT_GT(found.trained, 0);
 }
 
 TEST_F(TuningTest, MomentaNeedFiftyUpdatesEach) {
