@@ -27,7 +27,7 @@ constexpr double kForTrials = 0.7;     // of a search's time
 /// Of all trials of the parts together in virtual time: fewer tell nothing.
 constexpr double kFewestTrialUpdates = 200;
 constexpr int64_t kFirstSteps = 50;    // in virtual time, in place of kFirstTrial
-constexpr int64_t kTogetherSteps = 8;  // of all replicas, after the first one has trained alone
+constexpr int64_t kTogetherSteps = 8;  // of each team, after the first replica has trained alone
 constexpr double kFarFaster = 1.2;     // times as fast: it is believed without trials
 
 /// Of the training by its time limit and by the time of an example.
@@ -147,9 +147,13 @@ Trial AutoChoice::TrainOn() {
                                          .peers = order_.peers,
                                          .from = decision_.progress,
                                          .folder = run,
-                                         .steps = kTogetherSteps});
+                                         .steps = kTogetherSteps * TeamsOf(decision_.job)});
   found_.trained += trial.seconds;
-  if (trial.failure.empty()) decision_.progress = run;
+  if (trial.failure.empty())
+    decision_.progress = run;
+  else if (!StopIsAsked())
+    Note(fmt::format("parts are not compared: all replicas together do not train: {}",
+                     trial.failure));
   return trial;
 }
 

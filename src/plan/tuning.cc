@@ -57,12 +57,6 @@ std::string TextOf(const Setting& setting) {
   return setting.momentum ? fmt::format("{}, momentum {:g}", rate, *setting.momentum) : rate;
 }
 
-/// Those that take steps of their own: a step of each together is one of replicas in step.
-int64_t TeamsOf(const Job& job) {
-  const Roles roles = RolesOf(job);
-  return roles.workers / roles.team;
-}
-
 /// Of a trial. One of each team is enough for executors whose steps are many batches.
 int64_t FewestSteps(const Job& job, const DataSets& data) {
   const bool many = StepExamplesOf(job, data.train->Size()) > BatchOf(job);
@@ -288,6 +282,11 @@ double StepsOf(const Job& job, const DataSets& data) {
 }
 
 }  // namespace
+
+int64_t TeamsOf(const Job& job) {
+  const Roles roles = RolesOf(job);
+  return roles.workers / roles.team;
+}
 
 bool IsBetter(const TriedSetting& one, const TriedSetting& other) {
   if (!std::isfinite(one.loss) || !std::isfinite(other.loss)) return std::isfinite(one.loss);
