@@ -27,7 +27,7 @@ constexpr double kForTrials = 0.7;     // of a search's time
 /// Of all trials of the parts together in virtual time: fewer tell nothing.
 constexpr double kFewestTrialUpdates = 200;
 constexpr int64_t kFirstSteps = 50;    // in virtual time, in place of kFirstTrial
-constexpr int64_t kTogetherSteps = 8;  // of all replicas, after the first one has trained alone
+constexpr int64_t kTogetherSteps = 8;  // of each team, after the first replica has trained alone
 constexpr double kFarFaster = 1.2;     // times as fast: it is believed without trials
 
 /// Of the training by its time limit and by the time of an example.
@@ -147,9 +147,13 @@ Trial AutoChoice::TrainOn() {
                                          .peers = order_.peers,
                                          .from = decision_.progress,
                                          .folder = run,
-                                         .steps = kTogetherSteps});
+                                         .steps = kTogetherSteps * TeamsOf(decision_.job)});
   found_.trained += trial.seconds;
-  if (trial.failure.empty()) decision_.progress = run;
+  if (trial.failure.empty())
+    decision_.progress = run;
+  else if (!StopIsAsked())
+    Note(fmt::format("parts are not compared: all replicas together do not train: {}",
+                     trial.failure));
   return trial;
 }
 
@@ -297,10 +301,11 @@ Trial AutoChoice::Tune(const Tunes& tunes) {
 
 /// And chooses the schedule, unless the job has one.
 Tuned AutoChoice::TuneRate(const Trials& trials) {
-  const std::string cost = TuningCostNote(trials.steps, decision_.job, data_);
+  const bool alone = IsTunedAlone();  // takes other steps
+  const std::string cost = alone ? "" : TuningCostNote(trials.steps, decision_.job, data_);
   if (!cost.empty()) trials.tell(cost);
   const bool range = decision_.job.train.String("tuning") == "range";
-  const auto find = IsTunedAlone() ? FindRateOnOneReplica : range ? FindRateByRange : FindRate;
+  const auto find = alone ? FindRateOnOneReplica : range ? FindRateByRange : FindRate;
   Tuned tuned = find(decision_.job, trials);
   Take(tuned, "whose loss fell fastest");
   if (!tuned.run.empty() && !decision_.job.train.Has("schedule")) {
@@ -311,13 +316,13 @@ Tuned AutoChoice::TuneRate(const Trials& trials) {
 }
 
 void AutoChoice::Take(const Tuned& tuned, const char* why) {
+  found_.trained += tuned.trained;
   if (tuned.run.empty()) {
     if (!StopIsAsked())
       Note(fmt::format("no trial has trained: the learning rate stays at {:g}",
                        decision_.job.train.Float("learning_rate")));
     return;
   }
-  found_.trained += tuned.trained;
   found_.tried.insert(found_.tried.end(), tuned.tried.begin(), tuned.tried.end());
   decision_.job = WithSetting(decision_.job, tuned.best);
   decision_.progress = tuned.run;

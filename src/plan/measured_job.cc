@@ -1,26 +1,31 @@
-// MeasuredJob: the job without its cluster, resolved again.
+// MeasuredJob: the job without its strategy, resolved again.
 #include "plan/measured_job.h"
 
 #include <utility>
 
 #include "base/registry.h"
+#include "plan/candidates.h"
+#include "strategy/strategy.h"
 #include "train/epoch_cursor.h"
 #include "train/job/parts.h"
 
 namespace yoke {
-namespace {
 
-Job Alone(const Job& job) {
-  Value root = job.resolved;
-  root.Set("cluster", Table{{"strategy", "none"}});
-  return MakeJob(std::move(root), job.name, "");
+Job OneReplicaOf(const Job& job) {
+  const StrategyEntry& strategy = StrategyOf(job);
+  const bool forced = strategy.forces_momentum && job.train.String("rule") == "sgd";
+  const std::string rule = forced ? "momentum" : job.train.String("rule");
+  Overrides keys = {PlanKey("train.rule", rule)};
+  if (rule == "momentum" && strategy.sums_steps(job.cluster) &&
+      !job.resolved.Find("train")->Find("velocity"))
+    keys.push_back(PlanKey("train.velocity", "steps"));
+  return WithKeys(WithKeys(job, keys),  // apart: rule sgd would lose its velocity
+                  {PlanKey("cluster.strategy", "none"), PlanKey("cluster.replicas", "1")});
 }
-
-}  // namespace
 
 MeasuredJob::MeasuredJob(const Job& job, const Graph& graph, const Reader& data,
                          std::vector<Device*> devices, const std::atomic<int>* stop)
-    : job_(Alone(job)),
+    : job_(OneReplicaOf(job)),
       rule_(RuleOf(job_)),
       graph_(graph),
       data_(data),

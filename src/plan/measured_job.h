@@ -10,7 +10,11 @@
 
 namespace yoke {
 
-/// The job trained by one replica alone, without its strategy. The arguments must outlive it.
+/// The job trained by one replica alone: without its strategy, with the rule and the velocity that
+/// this gives it, and the cluster's other keys.
+Job OneReplicaOf(const Job& job);
+
+/// OneReplicaOf a job. The arguments must outlive it.
 class MeasuredJob {
  public:
   /// `stop`: as in ProfileRequest.

@@ -65,7 +65,11 @@ Plan SearchOn(const PlanOrder& order, const DataSets& data,
               double trial_seconds) {
   const double noise =
       MeasureNoiseScale(order.job, *data.train, from.empty() ? "" : from + "/last");
-  if (noise > 0) order.tell(fmt::format("the gradient's noise scale is {:.0f} examples", noise));
+  if (noise > 0)
+    order.tell(fmt::format(
+        "the gradient's noise scale is {:.0f} examples{}", noise,
+        from.empty() ? fmt::format(" at first, taken to average {:.0f}", kNoiseGrowth * noise)
+                     : ""));
   const std::string path = EfficiencyPath(order.job);
   const Efficiency before = ReadEfficiency(path);
   Plan plan =

@@ -31,9 +31,6 @@ constexpr double kFar = 3;             // times the shortest prediction: the def
 constexpr int kMeetingsAnEpoch = 4;    // at least
 /// The noise scale where it is not known: smaller batches use examples no better.
 constexpr double kLargeNoise = 1e6;
-/// By how much the noise scale grows from the first gradients to the mean of a training: an order
-/// of magnitude (McCandlish et al., 2018, section 4).
-constexpr double kNoiseGrowth = 10;
 constexpr double kTrialUpdates = 50;  // fewer tell nothing
 constexpr double kStale = 0.5;        // updates: less is synchronous
 constexpr double kForTuning = 0.35;   // of the trials' time, where the momentum is open

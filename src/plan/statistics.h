@@ -16,6 +16,10 @@ namespace yoke {
 /// ones if it is "". 0: unknown, because gradients are sparse.
 double MeasureNoiseScale(const Job& job, const Reader& data, const std::string& checkpoint);
 
+/// By how much it grows from the first gradients to the mean of a training: an order of magnitude
+/// (McCandlish et al., 2018, section 4).
+inline constexpr double kNoiseGrowth = 10;
+
 /// Examples that it needs, divided by those of synchronous updates of `batch` examples:
 ///   (noise + used.batch) / (noise + batch)           updates ~ 1 + noise / batch
 ///   x efficiency.Examples(used)

@@ -15,6 +15,7 @@
 #include "base/registry.h"
 #include "optim/rule.h"
 #include "plan/candidates.h"
+#include "plan/measured_job.h"
 #include "train/epoch_cursor.h"
 #include "train/job/parts.h"
 #include "train/run_limits.h"
@@ -54,12 +55,6 @@ std::vector<double> RatesOf(const Job& job) {
 std::string TextOf(const Setting& setting) {
   const std::string rate = fmt::format("learning rate {:g}", setting.rate);
   return setting.momentum ? fmt::format("{}, momentum {:g}", rate, *setting.momentum) : rate;
-}
-
-/// Those that take steps of their own: a step of each together is one of replicas in step.
-int64_t TeamsOf(const Job& job) {
-  const Roles roles = RolesOf(job);
-  return roles.workers / roles.team;
 }
 
 /// Of a trial. One of each team is enough for executors whose steps are many batches.
@@ -151,7 +146,7 @@ class Climb {
       if (!next->Fails()) take(*next, next->trial.loss > before ? risen : best);
     }
     if (!best) best = risen;
-    return best ? Found(job_, *best, tried_, trained_) : Tuned{};
+    return best ? Found(job_, *best, tried_, trained_) : Tuned{.trained = trained_};
   }
 
  private:
@@ -239,11 +234,12 @@ double LowestOf(double before, double middle, double after) {
   return bend > 0 ? (before - after) / (2 * bend) : 0;
 }
 
-/// A training whose rate rises from that of this number until the loss does: the best rate is that
-/// of the lowest loss, by a parabola over the logarithm of the rate. Its run ends before that loss,
-/// as a high rate may do harm that lasts; it is "" if the loss has risen already with the first.
-Tuned RangeTest(const Job& job, const Trials& trials, size_t start) {
-  const std::vector<double> rates = RatesOf(job);
+/// A training whose rate rises from that of this number to the first one, or until the loss does:
+/// the best rate is that of the lowest loss, by a parabola over the logarithm of the rate. Its run
+/// ends before that loss, as a high rate may do harm that lasts; it is "" if the loss has risen
+/// already with the first.
+Tuned RangeTest(const Job& job, const Trials& trials, const std::vector<double>& rates,
+                size_t start) {
   std::vector<Tried> tried;
   std::vector<MeanLoss> losses;
   double trained = 0;
@@ -286,6 +282,11 @@ double StepsOf(const Job& job, const DataSets& data) {
 }
 
 }  // namespace
+
+int64_t TeamsOf(const Job& job) {
+  const Roles roles = RolesOf(job);
+  return roles.workers / roles.team;
+}
 
 bool IsBetter(const TriedSetting& one, const TriedSetting& other) {
   if (!std::isfinite(one.loss) || !std::isfinite(other.loss)) return std::isfinite(one.loss);
@@ -364,30 +365,29 @@ Tuned FindRate(const Job& job, const Trials& trials) {
 }
 
 Tuned FindRateByRange(const Job& job, const Trials& trials) {
-  Tuned found = RangeTest(job, trials, RatesOf(job).size() - 1);
+  const std::vector<double> rates = RatesOf(job);
+  Tuned found = RangeTest(job, trials, rates, rates.size() - 1);
   found.best.rate *= kBelowRange;
   return found;
 }
 
 Tuned FindRateOnOneReplica(const Job& job, const Trials& trials) {
-  Value root = job.resolved;
-  root.Set("cluster", Table{{"replicas", int64_t{1}}, {"strategy", "none"}});
-  Job alone = MakeResolvedJob(std::move(root), {});
-  alone.name = job.name;
+  const Job alone = OneReplicaOf(job);
   const std::vector<double> rates = RatesOf(job);
+  if (rates.empty()) return {};
   Trials its = trials;
-  its.steps =
-      std::min(kAloneSteps * trials.steps / TeamsOf(job), kMostRangeSteps * std::ssize(rates));
+  its.steps = std::clamp(kAloneSteps * trials.steps / TeamsOf(job), std::ssize(rates),
+                         kMostRangeSteps * std::ssize(rates));
   const auto own = std::ranges::find_if(
       rates, [most = SettingOf(job).rate](double rate) { return rate <= most; });
   auto start = static_cast<size_t>(own - rates.begin());
   start = std::min(start, rates.size() - 1);
-  Tuned found = RangeTest(alone, its, start);
+  Tuned found = RangeTest(alone, its, rates, start);
   while (found.run.empty() && start + 1 < rates.size() && !trials.run.StopIsAsked()) {
     start = std::min(start + kLower, rates.size() - 1);
     const double lost = found.trained;
     its.folder += "-lower";
-    found = RangeTest(alone, its, start);
+    found = RangeTest(alone, its, rates, start);
     found.trained += lost;
   }
   if (found.run.empty()) return found;
@@ -424,7 +424,7 @@ Tuned TuneMomentum(const Job& job, const Trials& trials) {
     if (!one.Fails()) trials.tell(fmt::format("{}: loss {:.4g}", TextOf(setting), one.trial.loss));
   }
   const Tried& best = tried[std::ranges::min_element(results, IsBetter) - results.begin()];
-  return best.Fails() ? Tuned{} : Found(job, best, tried, trained);
+  return best.Fails() ? Tuned{.trained = trained} : Found(job, best, tried, trained);
 }
 
 double ExplicitMomentum(double total, double staleness) {

@@ -44,6 +44,10 @@ struct Tuned {
   std::vector<TriedSetting> tried = {};
 };
 
+/// Replicas, or groups of them, that take steps of their own: a step of each together is one of
+/// replicas in step.
+int64_t TeamsOf(const Job& job);
+
 /// The part of the training's time that choosing may take: train.search_share, or a tenth.
 double SearchShare(const Job& job);
 
