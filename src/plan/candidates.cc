@@ -150,6 +150,12 @@ void RequireKnown(const std::vector<std::string>& names) {
       throw UserError(UnknownName("executor, strategy, precision or division", name, known));
 }
 
+/// Why its shape has no price; "" if nothing speaks against one.
+std::string Unmeasured(const Candidate& candidate, const Choices& choices) {
+  const auto found = choices.unmeasured.find(MachineKey(candidate.precision, candidate.shape));
+  return found == choices.unmeasured.end() ? "" : "no price: " + found->second;
+}
+
 /// Why the choices leave it out; "" if they do not. An `only` list restricts those of its kinds.
 std::string Excluded(const Candidate& candidate, const Choices& choices) {
   const TeamShape& shape = candidate.shape;
@@ -222,6 +228,7 @@ std::vector<Candidate> MakeCandidates(const Job& job, const Choices& choices) {
         one.name = NameOf(one, {strategy.text, executor.text, model.text}, replicas);
         one.dropped = shape.dropped.empty() ? Refusal(job, one) : shape.dropped;
         if (one.dropped.empty()) one.dropped = Excluded(one, choices);
+        if (one.dropped.empty()) one.dropped = Unmeasured(one, choices);
         all.push_back(std::move(one));
       }
   std::stable_partition(all.begin(), all.end(),

@@ -19,9 +19,6 @@ constexpr int64_t kLeastStatistics = 8;  // examples of a team, where it normali
 constexpr double kCopies = 9;            // of a model that a replica needs at most
 constexpr double kMostMemory = 0.5;      // of this machine's, for replicas
 
-/// Whether teams of this curve differ in speed.
-bool Loses(const SpeedCurve& curve) { return !curve.growth.empty() || curve.team_loss > 0; }
-
 const SpeedCurve* CpuOf(const NodeKind& kind) {
   for (const char* name : {"", "cpu"})
     if (const auto found = kind.curves.find(name); found != kind.curves.end())
@@ -59,8 +56,8 @@ Divisible DivisibleOf(const Job& job, const ClusterFile* cluster, bool replicas)
   Divisible open = {.threads = job.Plan({.rank = 0, .size = ranks}).threads,
                     .memory_nodes = FindTopology().nodes};
   if (cluster) {
+    if (!TeamsDiffer(*cluster)) return {};
     const SpeedCurve* curve = CpuOf(cluster->kinds[0]);
-    if (!curve || !Loses(*curve)) return {};
     open.threads = cluster->kinds[0].threads;
     open.memory_nodes = curve->memory_nodes;
     replicas = replicas && cluster->Ranks() == 1 && open.threads == curve->threads;
@@ -96,6 +93,11 @@ Overrides KeysOf(const TeamShape& shape, const Job& job) {
 std::string MachineKey(const std::string& precision, const TeamShape& shape) {
   if (shape.IsOwn()) return precision;
   return fmt::format("{}, {} {}", precision, shape.teams, shape.replicas ? "replicas" : "parts");
+}
+
+bool TeamsDiffer(const ClusterFile& cluster) {
+  const SpeedCurve* curve = CpuOf(cluster.kinds[0]);
+  return curve && (!curve->growth.empty() || curve->team_loss > 0);
 }
 
 ClusterFile DividedAmong(ClusterFile machine, int replicas) {

@@ -44,6 +44,10 @@ Overrides KeysOf(const TeamShape& shape, const Job& job);
 /// The key of a machine measured in this shape, beside those by precision.
 std::string MachineKey(const std::string& precision, const TeamShape& shape);
 
+/// Whether the first node has a curve of one CPU that says how the speeds of teams differ, as only
+/// a file's does.
+bool TeamsDiffer(const ClusterFile& cluster);
+
 /// A machine of one replica as one of so many, by its curve's growth. Their copies of messages
 /// share its memory.
 ClusterFile DividedAmong(ClusterFile machine, int replicas);

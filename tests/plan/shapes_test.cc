@@ -155,6 +155,34 @@ TEST(TeamShapes, WhereTheyLoseNothingOneTeamStays) {
   EXPECT_GT(Named(plan.candidates, "4 replicas, single, allreduce, f32").seconds_per_update, 0);
 }
 
+TEST(TeamShapes, WithoutAMeasurementTheyHaveNoPrice) {
+  const Job job = OpenJob();
+  const DataSets data = OpenData(job.data(), job.seed());
+  auto machines = Machine("");  // a measured one says nothing of other teams
+  const Hardware hardware(job, data, machines);
+  Candidate one = {.keys = {{"node.executor", "split"}, {"node.parts", "4"}},
+                   .executor = "split",
+                   .precision = "f32",
+                   .shape = {.teams = 4}};
+  try {
+    hardware.Of(one);
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(), "the speed of f32, 4 parts is not known here");
+  }
+  machines["f32, 4 parts"] = machines.at("f32");
+  EXPECT_GT(hardware.Of(one).seconds_per_update, 0);
+}
+
+TEST(TeamShapes, SayWhyTheyCouldNotBeMeasured) {
+  const std::vector<TeamShape> shapes = {{.teams = 2}, {.teams = 4}};
+  const auto all = MakeCandidates(
+      OpenJob(),
+      {.open = {"node.executor"}, .shapes = shapes, .unmeasured = {{"f32, 4 parts", "too slow"}}});
+  EXPECT_EQ(Named(all, "split parts=4, f32").dropped, "no price: too slow");
+  EXPECT_EQ(Named(all, "split parts=2, f32").dropped, "");
+}
+
 /// The far half of a team's bytes is slow: a replica a node is faster.
 TEST(TeamShapes, NodesOfMemoryAreDivided) {
   auto machines =
