@@ -34,7 +34,7 @@ struct Divisible {
 Divisible DivisibleOf(const Job& job, const ClusterFile* cluster, bool replicas);
 
 /// As many teams as memory nodes, two, four, eight ... and threads, where these divide the threads.
-/// `here`: as replicas, all copies must fit in the memory of this machine.
+/// `here`: all copies must fit in the memory of this machine.
 std::vector<TeamShape> ShapesOf(const Job& job, const Graph& graph, const Divisible& open,
                                 bool here);
 

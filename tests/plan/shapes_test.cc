@@ -3,10 +3,12 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <set>
 
 #include "base/check.h"
 #include "base/files.h"
+#include "base/resources.h"
 #include "plan/hardware.h"
 #include "plan/search.h"
 #include "plan/support/small_job.h"
@@ -110,6 +112,18 @@ TEST(TeamShapes, SayWhatDoesNotFit) {
   EXPECT_THAT(dropped(few, true, true), HasSubstr("batch normalization over the 4 examples"));
   EXPECT_THAT(dropped({{"model.widths", "[200000, 200000]"}}, true, true),
               HasSubstr("of the memory"));
+  // Parts have fewer copies. The width's matrix has half of the memory in 16 of them.
+  const auto width = std::llround(std::sqrt(static_cast<double>(UsableMemory()) / 2 / 4 / 16));
+  const Overrides large = {{"model.widths", fmt::format("[{}, {}]", width, width)}};
+  EXPECT_EQ(dropped(large, true, false), "");
+  EXPECT_THAT(dropped(large, true, true), HasSubstr("4 replicas need about"));
+  const Overrides hashed = {{"data.format", "synthetic-xmc"},
+                            {"data.train_size", ""},
+                            {"data.test_size", ""},
+                            {"model.name", "xmc"},
+                            {"model.widths", ""}};
+  EXPECT_EQ(dropped(hashed, true, false), "");
+  EXPECT_THAT(dropped(hashed, true, true), HasSubstr("no predicted time"));
 }
 
 TEST(TeamShapes, PricesFollowTheTable) {
