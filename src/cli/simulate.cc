@@ -1,5 +1,6 @@
 // yoke simulate: trains a job on a cluster that a file describes, in virtual time.
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "comm/threads.h"
 #include "data/writers.h"
 #include "measure/cluster_file.h"
+#include "plan/shapes.h"
 #include "plan/world_profile.h"
 
 namespace yoke {
@@ -159,6 +161,18 @@ void WriteProfile(const ProfileOrder& order, Output& out) {
              measure);
 }
 
+/// A machine of one replica whose file says how fast its teams are is divided among the replicas
+/// that the keys ask for, as a plan does.
+ClusterFile DividedBy(const Overrides& keys, ClusterFile file) {
+  int replicas = 1;
+  for (const Override& given : keys)
+    if (given.key == "cluster.replicas") replicas = std::atoi(given.value.c_str());
+  if (file.Ranks() > 1 || replicas < 2 || file.kinds[0].threads % replicas != 0 ||
+      !TeamsDiffer(file))
+    return file;
+  return DividedAmong(std::move(file), replicas);
+}
+
 class SimulateCommand : public Command {
  public:
   void Declare(Arguments& arguments) override {
@@ -179,8 +193,8 @@ class SimulateCommand : public Command {
     Require(!cluster_.empty(),
             "`yoke simulate` needs --cluster FILE, such as one of "
             "examples/clusters, or --profile FILE to write one");
-    const ClusterFile file = ReadCluster(cluster_);
     Overrides keys = options_.Keys();
+    const ClusterFile file = DividedBy(keys, ReadCluster(cluster_));
     SetReplicasOfCluster(file, cluster_, keys);
     const Job job = options_.Load(keys);
     const SimulatedCluster cluster = ClusterOf(file, job, times_only_);
