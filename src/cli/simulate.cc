@@ -45,14 +45,13 @@ struct ProfileOrder {
 constexpr double kTimeout = 600;
 
 std::string CommandOf(const ProfileOrder& order, const Launch& launch) {
-  std::string text = launch.launcher.empty() ? "" : fmt::format("mpirun -n {} ", launch.size);
-  text += fmt::format("yoke simulate {} --profile {}", order.job, order.file);
-  for (const Override& key : order.keys) {
-    if (key.key == "cluster.replicas" && !launch.launcher.empty()) continue;  // the launcher's
-    text += key.flag == "--set" ? fmt::format(" --set {}={}", key.key, key.value)
-                                : fmt::format(" {} {}", key.flag, key.value);
-  }
-  return text;
+  Overrides keys = order.keys;
+  const bool launched = !launch.launcher.empty();  // which says the replicas
+  std::erase_if(keys,
+                [&](const Override& key) { return launched && key.key == "cluster.replicas"; });
+  return fmt::format("{}yoke simulate {} --profile {}{}",
+                     launched ? fmt::format("mpirun -n {} ", launch.size) : "", order.job,
+                     order.file, WordsOf(keys));
 }
 
 std::string SubjectOf(const Job& job) {
