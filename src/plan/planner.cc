@@ -128,9 +128,9 @@ std::map<std::string, ClusterFile> MeasureHere(PlanOrder& order, const DataSets&
   const auto precisions = PrecisionsOf(order.job, order.choices);
   const std::vector<Candidate> shapes = UnmeasuredShapes(order, precisions);
   // In training they take no longer together than a precision.
-  const double share = 1.0 / static_cast<double>(std::max<size_t>(1, shapes.size()));
+  const double part = 1.0 / static_cast<double>(std::max<size_t>(1, shapes.size()));
   const double for_shape =
-      order.profile_seconds * (order.tries_replicas ? kForShape : std::min(kForShape, share));
+      order.profile_seconds * (order.tries_replicas ? kForShape : std::min(kForShape, part));
   order.tell(fmt::format("measuring {}, about {:.0f} s",
                          order.peers ? "the machines of these processes" : "this machine",
                          order.profile_seconds * static_cast<double>(precisions.size()) +

@@ -103,7 +103,7 @@ class PlanTest(ProgramTest):
         self.assertEqual(names["2 replicas, single, allreduce, f32"]["keys"]["cluster.replicas"], "2")
         without = self.plan(*words, "--without", "bf16,replicas")["candidates"]
         self.assertEqual({one["dropped"] for one in without if "2 replicas, single, allreduce, f32" == one["name"]},
-                         {"replicas is left out by the caller"})
+                         {"replicas are left out by the caller"})
         own = self.plan(*words, "--without", "bf16", "--replicas", 1)["candidates"]  # the job says it
         self.assertNotIn("2 replicas, single, allreduce, f32", [one["name"] for one in own])
         self.plan(*words, "--only", "replicas", "--output", "plan.toml")
