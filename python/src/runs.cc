@@ -271,11 +271,14 @@ nb::object MakePlanOf(const JobGiven& given, const std::optional<std::string>& c
     SetReplicasOfCluster(*cluster, *cluster_path, replicas);
   }
   const Job job = given.Make(replicas, {});
+  const bool keeps_replicas =
+      cluster && cluster->Ranks() == 1 && SaysReplicas(given.Make({}, {kReplicasKey}));
   const TemporaryFolder folder("yoke-plan");
   PlanOptions options{.cluster = cluster ? &*cluster : nullptr,
                       .only = only,
                       .without = without,
                       .trial_seconds = trial_seconds,
+                      .keeps_replicas = keeps_replicas,
                       .folder = folder.path()};
   options.omnivore = PlansByOmnivore(job, options);
   Stop stop = 0;

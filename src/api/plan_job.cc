@@ -48,24 +48,27 @@ Table ToTable(const Candidate& one) {
 
 }  // namespace
 
+bool SaysReplicas(const Job& job) { return std::ranges::count(job.open, kReplicasKey) == 0; }
+
 Plan PlanJob(const Job& job, const PlanOptions& options, const RunRequest& run) {
   const ClusterFile* cluster = options.cluster;
   if (!cluster && options.trial_seconds == 0) RequirePrices(job);
-  return MakePlan(
-      {.job = job,
-       .run = run,
-       .choices =
-           {.open = OpenKeys(), .models = true, .only = options.only, .without = options.without},
-       .cluster = cluster,
-       .cluster_name = cluster ? cluster->title : "",
-       .profile_seconds = ProfileSeconds(options.trial_seconds),
-       .trial_seconds = options.trial_seconds,
-       .tunes_momentum = std::ranges::count(job.open, "train.momentum") > 0,
-       .tries_parts = true,
-       .tries_replicas = std::ranges::count(job.open, "cluster.replicas") > 0 || cluster,
-       .omnivore = options.omnivore,
-       .folder = options.folder,
-       .tell = options.tell});
+  return MakePlan({.job = job,
+                   .run = run,
+                   .choices = {.open = OpenKeys(),
+                               .models = true,
+                               .only = options.only,
+                               .without = options.without},
+                   .cluster = cluster,
+                   .cluster_name = cluster ? cluster->title : "",
+                   .profile_seconds = ProfileSeconds(options.trial_seconds),
+                   .trial_seconds = options.trial_seconds,
+                   .tunes_momentum = std::ranges::count(job.open, "train.momentum") > 0,
+                   .tries_parts = true,
+                   .tries_replicas = cluster ? !options.keeps_replicas : !SaysReplicas(job),
+                   .omnivore = options.omnivore,
+                   .folder = options.folder,
+                   .tell = options.tell});
 }
 
 Table ToTable(const Plan& plan) {

@@ -42,7 +42,9 @@ void SetReplicas(int replicas, const std::string& why, Overrides& keys) {
 }
 
 void SetReplicasOfCluster(const ClusterFile& cluster, const std::string& path, Overrides& keys) {
-  SetReplicas(cluster.Ranks(), fmt::format("{} describes {} replicas", path, cluster.Ranks()),
+  SetReplicas(cluster.Ranks(),
+              fmt::format("{} describes {} replica{}", path, cluster.Ranks(),
+                          cluster.Ranks() == 1 ? "" : "s"),
               keys);
 }
 

@@ -215,7 +215,7 @@ class BenchCommand : public Command {
   void Write(const Job& job, MachineOrder order, const std::atomic<int>& signal, OutputFile& file,
              Output& out) const {
     order.memory = {.nodes = memory_nodes_, .bytes_per_second = kGiga * memory_};
-    order.command = fmt::format("yoke bench {} --growth --output {}", job_, output_);
+    order.command = CommandOfFile();
     const MeasuredCluster machine = MachineOfGrowth(job, order, signal);
     if (machine.nodes.empty()) return;
     file.Write(FormatCluster(machine));
@@ -226,6 +226,17 @@ class BenchCommand : public Command {
               {{"job", job_}, {"file", output_}, {"threads", curve.threads}, {"growth", times}});
     out.Text(fmt::format("{}: {} threads take {:.3g} times as many examples a second as one",
                          output_, curve.threads, times));
+  }
+
+  /// What writes it, for its first line.
+  std::string CommandOfFile() const {
+    std::string text = fmt::format("yoke bench {} --growth", job_);
+    if (!teams_.empty()) text += fmt::format(" --teams {}", fmt::join(teams_, ","));
+    text += fmt::format(" --output {}", output_);
+    if (memory_nodes_ > 1) text += fmt::format(" --memory-nodes {}", memory_nodes_);
+    if (memory_ > 0) text += fmt::format(" --memory {:g}", memory_);
+    if (seconds_ > 0) text += fmt::format(" --seconds {:g}", seconds_);
+    return text + WordsOf(set_.Read());
   }
 
   /// Rising, the first of one thread.

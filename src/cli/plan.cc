@@ -105,11 +105,13 @@ class PlanCommand : public Command {
     Overrides keys = set_.Read();
     std::optional<ClusterFile> cluster;
     if (!cluster_.empty()) cluster = ReadCluster(cluster_);
+    const bool keeps_replicas =
+        cluster && cluster->Ranks() == 1 && SaysReplicas(LoadJob(job_, keys, {kReplicasKey}));
     if (cluster)
       SetReplicasOfCluster(*cluster, cluster_, keys);
     else
       SetReplicasOfLaunch(keys);
-    const Job job = LoadJob(job_, keys, {"cluster.replicas"});
+    const Job job = LoadJob(job_, keys, {kReplicasKey});
     if (method_.empty()) method_ = job.train.String("planner");
     RequireMethod();
     std::optional<OutputFile> file;  // refused before anything is measured
@@ -137,6 +139,7 @@ class PlanCommand : public Command {
                                .only = only_,
                                .without = without_,
                                .trial_seconds = trial_seconds_,
+                               .keeps_replicas = keeps_replicas,
                                .omnivore = method_ == "omnivore",
                                .folder = folder.path(),
                                .tell = [&out](const std::string& text) { out.Text(text); }},

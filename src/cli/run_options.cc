@@ -39,6 +39,14 @@ constexpr ShortFlag kShortFlags[] = {
 
 }  // namespace
 
+std::string WordsOf(const Overrides& keys) {
+  std::string text;
+  for (const Override& key : keys)
+    text += key.flag == "--set" ? fmt::format(" --set {}={}", key.key, key.value)
+                                : fmt::format(" {} {}", key.flag, key.value);
+  return text;
+}
+
 void JobOptions::Declare(Arguments& arguments) {
   arguments.Option("--set", "KEY=VALUE", &sets_, "Set any key of the job; may be repeated")
       .OneEach();

@@ -14,6 +14,9 @@ namespace yoke {
 class Arguments;
 struct ClusterFile;
 
+/// These keys as options of a command: " --replicas 4 --set train.batch=8".
+std::string WordsOf(const Overrides& keys);
+
 /// `--set KEY=VALUE` and the short flags such as `--threads N`.
 class JobOptions {
  public:

@@ -1,5 +1,6 @@
 // yoke simulate: trains a job on a cluster that a file describes, in virtual time.
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "comm/threads.h"
 #include "data/writers.h"
 #include "measure/cluster_file.h"
+#include "plan/shapes.h"
 #include "plan/world_profile.h"
 
 namespace yoke {
@@ -43,14 +45,13 @@ struct ProfileOrder {
 constexpr double kTimeout = 600;
 
 std::string CommandOf(const ProfileOrder& order, const Launch& launch) {
-  std::string text = launch.launcher.empty() ? "" : fmt::format("mpirun -n {} ", launch.size);
-  text += fmt::format("yoke simulate {} --profile {}", order.job, order.file);
-  for (const Override& key : order.keys) {
-    if (key.key == "cluster.replicas" && !launch.launcher.empty()) continue;  // the launcher's
-    text += key.flag == "--set" ? fmt::format(" --set {}={}", key.key, key.value)
-                                : fmt::format(" {} {}", key.flag, key.value);
-  }
-  return text;
+  Overrides keys = order.keys;
+  const bool launched = !launch.launcher.empty();  // which says the replicas
+  std::erase_if(keys,
+                [&](const Override& key) { return launched && key.key == "cluster.replicas"; });
+  return fmt::format("{}yoke simulate {} --profile {}{}",
+                     launched ? fmt::format("mpirun -n {} ", launch.size) : "", order.job,
+                     order.file, WordsOf(keys));
 }
 
 std::string SubjectOf(const Job& job) {
@@ -159,6 +160,18 @@ void WriteProfile(const ProfileOrder& order, Output& out) {
              measure);
 }
 
+/// A machine of one replica whose file says how fast its teams are is divided among the replicas
+/// that the keys ask for, as a plan does.
+ClusterFile DividedBy(const Overrides& keys, ClusterFile file) {
+  int replicas = 1;
+  for (const Override& given : keys)
+    if (given.key == "cluster.replicas") replicas = std::atoi(given.value.c_str());
+  if (file.Ranks() > 1 || replicas < 2 || file.kinds[0].threads % replicas != 0 ||
+      !TeamsDiffer(file))
+    return file;
+  return DividedAmong(std::move(file), replicas);
+}
+
 class SimulateCommand : public Command {
  public:
   void Declare(Arguments& arguments) override {
@@ -179,8 +192,8 @@ class SimulateCommand : public Command {
     Require(!cluster_.empty(),
             "`yoke simulate` needs --cluster FILE, such as one of "
             "examples/clusters, or --profile FILE to write one");
-    const ClusterFile file = ReadCluster(cluster_);
     Overrides keys = options_.Keys();
+    const ClusterFile file = DividedBy(keys, ReadCluster(cluster_));
     SetReplicasOfCluster(file, cluster_, keys);
     const Job job = options_.Load(keys);
     const SimulatedCluster cluster = ClusterOf(file, job, times_only_);

@@ -75,7 +75,12 @@ SpeedCurve OneOf(const SpeedCurve& curve, int teams) {
   one.bytes_per_second *= bandwidth;
   one.far_bytes_per_second *= bandwidth;
   one.near_bytes /= teams;
-  one.memory_nodes = std::max(1, curve.memory_nodes / teams);
+  if (teams > 1 && one.thread_bytes_per_second > 0)
+    one.bytes_per_second =
+        std::min(one.bytes_per_second, one.threads * one.thread_bytes_per_second);
+  // A team has a part of a node, or threads of several.
+  one.memory_nodes =
+      std::max(1, (curve.memory_nodes * one.threads + curve.threads - 1) / curve.threads);
   one.growth.erase(one.growth.upper_bound(one.threads), one.growth.end());
   if (!one.growth.empty()) one.growth[one.threads] = curve.GrowthOf(one.threads);
   return one;

@@ -79,38 +79,39 @@ std::vector<Variant> ModelsOf(const Job& job, bool vary) {
 }
 
 /// A strategy and an executor that may go together.
-struct Way {
+struct Combination {
   Variant strategy, executor;
   TeamShape shape = {};
 };
 
 /// The strategies and executors of the shapes. Replicas exchange by allreduce, or with
 /// `only_shapes` by every strategy as it is.
-std::vector<Way> WaysOfShapes(const Job& job, const Choices& choices) {
+std::vector<Combination> CombinationsOf(const Job& job, const Choices& choices) {
   const std::string own = job.cluster.String("strategy");
-  std::vector<Way> ways;
+  std::vector<Combination> combinations;
   for (const TeamShape& shape : choices.shapes) {
-    Way way = {.strategy = {.part = own, .text = "", .keys = {}},
-               .executor = {.part = shape.replicas ? "single" : "split", .text = "", .keys = {}},
-               .shape = shape};
-    if (!shape.replicas) way.executor.text = fmt::format("parts={}", shape.teams);
-    if (way.executor.part != job.node.String("executor"))
-      way.executor.keys = {PlanKey("node.executor", way.executor.part, /*text=*/true)};
+    Combination one = {
+        .strategy = {.part = own, .text = "", .keys = {}},
+        .executor = {.part = shape.replicas ? "single" : "split", .text = "", .keys = {}},
+        .shape = shape};
+    if (!shape.replicas) one.executor.text = fmt::format("parts={}", shape.teams);
+    if (one.executor.part != job.node.String("executor"))
+      one.executor.keys = {PlanKey("node.executor", one.executor.part, /*text=*/true)};
     const Overrides keys = KeysOf(shape, job);
-    way.executor.keys.insert(way.executor.keys.end(), keys.begin(), keys.end());
+    one.executor.keys.insert(one.executor.keys.end(), keys.begin(), keys.end());
     if (!shape.replicas) {
-      ways.push_back(way);
+      combinations.push_back(one);
       continue;
     }
     for (const StrategyEntry& entry : strategies()) {
       if (!choices.only_shapes && entry.name != "allreduce") continue;
-      way.strategy = {.part = entry.name,
+      one.strategy = {.part = entry.name,
                       .text = "",
                       .keys = {PlanKey("cluster.strategy", entry.name, /*text=*/true)}};
-      ways.push_back(way);
+      combinations.push_back(one);
     }
   }
-  return ways;
+  return combinations;
 }
 
 std::string NameOf(const Candidate& candidate, const std::vector<std::string>& texts,
@@ -150,6 +151,12 @@ void RequireKnown(const std::vector<std::string>& names) {
       throw UserError(UnknownName("executor, strategy, precision or division", name, known));
 }
 
+/// Why its shape has no price; "" if nothing speaks against one.
+std::string Unmeasured(const Candidate& candidate, const Choices& choices) {
+  const auto found = choices.unmeasured.find(MachineKey(candidate.precision, candidate.shape));
+  return found == choices.unmeasured.end() ? "" : "no price: " + found->second;
+}
+
 /// Why the choices leave it out; "" if they do not. An `only` list restricts those of its kinds.
 std::string Excluded(const Candidate& candidate, const Choices& choices) {
   const TeamShape& shape = candidate.shape;
@@ -157,7 +164,8 @@ std::string Excluded(const Candidate& candidate, const Choices& choices) {
   const std::string parts[] = {candidate.executor, candidate.strategy, candidate.precision,
                                division};
   for (const std::string& part : parts)
-    if (Contains(choices.without, part)) return fmt::format("{} is left out by the caller", part);
+    if (Contains(choices.without, part))
+      return fmt::format("{} {} left out by the caller", part, part == division ? "are" : "is");
   const auto restricts = [&](const auto& is_one, const std::string& part) {
     return std::ranges::any_of(choices.only, is_one) && !Contains(choices.only, part);
   };
@@ -196,16 +204,16 @@ std::vector<Candidate> MakeCandidates(const Job& job, const Choices& choices) {
                                    replicas && open("cluster.strategy"));
   const auto of_executor =
       PartsOf(executors(), "node.executor", job.node.String("executor"), open("node.executor"));
-  std::vector<Way> ways;
+  std::vector<Combination> combinations;
   if (!choices.only_shapes)
     for (const Variant& strategy : of_strategy)
       for (const Variant& executor : of_executor)
-        ways.push_back({.strategy = strategy, .executor = executor});
-  std::ranges::copy(WaysOfShapes(job, choices), std::back_inserter(ways));
+        combinations.push_back({.strategy = strategy, .executor = executor});
+  std::ranges::copy(CombinationsOf(job, choices), std::back_inserter(combinations));
   std::vector<Candidate> all;
   for (const Variant& model : ModelsOf(job, choices.models))
     for (const std::string& precision : precisions)
-      for (const auto& [strategy, executor, shape] : ways) {
+      for (const auto& [strategy, executor, shape] : combinations) {
         Candidate one = {.keys = executor.keys,
                          .executor = executor.part,
                          .strategy = strategy.part,
@@ -222,6 +230,7 @@ std::vector<Candidate> MakeCandidates(const Job& job, const Choices& choices) {
         one.name = NameOf(one, {strategy.text, executor.text, model.text}, replicas);
         one.dropped = shape.dropped.empty() ? Refusal(job, one) : shape.dropped;
         if (one.dropped.empty()) one.dropped = Excluded(one, choices);
+        if (one.dropped.empty()) one.dropped = Unmeasured(one, choices);
         all.push_back(std::move(one));
       }
   std::stable_partition(all.begin(), all.end(),

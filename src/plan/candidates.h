@@ -66,6 +66,8 @@ struct Choices {
   /// Divisions of the cores: parts of `split` with the job's strategy, replicas of `single` with
   /// allreduce. `only` and `without` know them as "parts" and "replicas".
   std::vector<TeamShape> shapes = {};
+  /// Why a shape could not be measured in a precision, by MachineKey: it has no price.
+  std::map<std::string, std::string> unmeasured = {};
   bool only_shapes = false;  ///< Nothing but these, with every strategy.
 };
 

@@ -76,12 +76,14 @@ Price Hardware::Of(const Candidate& candidate) const {
   return InVirtualTime(whole, Slowed(machine, factor), node.use);
 }
 
-/// As measured in the candidate's shape, or divided by its growth.
+/// As measured in the candidate's shape, or divided as a file's growth says.
 ClusterFile Hardware::MachineOf(const Candidate& candidate) const {
   const auto own = clusters_.find(MachineKey(candidate.precision, candidate.shape));
   if (own != clusters_.end()) return own->second;
   const auto known = clusters_.find(candidate.precision);
   Require(known != clusters_.end(), "the speed of {} is not known here", candidate.precision);
+  Require(candidate.shape.IsOwn() || TeamsDiffer(known->second),
+          "the speed of {} is not known here", MachineKey(candidate.precision, candidate.shape));
   return candidate.shape.replicas ? DividedAmong(known->second, candidate.shape.teams)
                                   : known->second;
 }

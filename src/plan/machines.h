@@ -11,8 +11,7 @@
 namespace yoke {
 
 /// By precision, with a speed curve of each device of the job. All ranks of the world call it, and
-/// get the same. Each precision is measured apart, with
-/// the prices of `executor` as it runs.
+/// get the same. Each precision is measured apart, with the prices of `executor` as it runs.
 std::map<std::string, ClusterFile> MeasureMachines(const Job& job, const Reader& data,
                                                    const std::vector<std::string>& precisions,
                                                    const Communicator& world,

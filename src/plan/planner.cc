@@ -127,13 +127,14 @@ std::vector<Candidate> UnmeasuredShapes(const PlanOrder& order,
   return shapes;
 }
 
-std::map<std::string, ClusterFile> MeasureHere(const PlanOrder& order, const DataSets& data) {
+/// Its choices take note of the shapes that could not be measured.
+std::map<std::string, ClusterFile> MeasureHere(PlanOrder& order, const DataSets& data) {
   const auto precisions = PrecisionsOf(order.job, order.choices);
   const std::vector<Candidate> shapes = UnmeasuredShapes(order, precisions);
   // In training they take no longer together than a precision.
-  const double share = 1.0 / static_cast<double>(std::max<size_t>(1, shapes.size()));
+  const double part = 1.0 / static_cast<double>(std::max<size_t>(1, shapes.size()));
   const double for_shape =
-      order.profile_seconds * (order.tries_replicas ? kForShape : std::min(kForShape, share));
+      order.profile_seconds * (order.tries_replicas ? kForShape : std::min(kForShape, part));
   order.tell(fmt::format("measuring {}, about {:.0f} s",
                          order.peers ? "the machines of these processes" : "this machine",
                          order.profile_seconds * static_cast<double>(precisions.size()) +
@@ -142,12 +143,17 @@ std::map<std::string, ClusterFile> MeasureHere(const PlanOrder& order, const Dat
   if (order.peers) return order.peers->Measure(order.job, *data.train, precisions, measuring);
   auto machines = MeasureThreads(order.job, *data.train, precisions, measuring, "single");
   measuring.seconds = for_shape;
-  for (const Candidate& one : shapes)
-    if (!order.run.StopIsAsked())
-      machines[MachineKey(one.precision, one.shape)] =
-          MeasureThreads(JobOf(order.job, one), *data.train, {one.precision}, measuring,
-                         one.executor)
-              .at(one.precision);
+  for (const Candidate& one : shapes) {
+    if (order.run.StopIsAsked()) break;
+    const std::string key = MachineKey(one.precision, one.shape);
+    try {
+      machines[key] = MeasureThreads(JobOf(order.job, one), *data.train, {one.precision}, measuring,
+                                     one.executor)
+                          .at(one.precision);
+    } catch (const Error& failed) {
+      order.choices.unmeasured[key] = failed.what();
+    }
+  }
   return machines;
 }
 
@@ -213,7 +219,8 @@ Plan MeasureAndSearch(const PlanOrder& order, const DataSets& data, const std::s
           "{}: yoke plan times whole models on each device, and executor {} divides the model: "
           "compare by yoke bench, or give --cluster a file with the devices' speeds",
           order.job.node.Where("executor"), executor);
-  std::map<std::string, ClusterFile> machines = MeasureHere(order, data);
+  PlanOrder its = order;
+  std::map<std::string, ClusterFile> machines = MeasureHere(its, data);
   if (order.run.StopIsAsked()) return {};
   const double factor =
       Calibrate(order.job,
@@ -224,7 +231,7 @@ Plan MeasureAndSearch(const PlanOrder& order, const DataSets& data, const std::s
                  .folder = order.folder + "/calibration",
                  .seconds = std::max(kShortestTrial, kForCalibration * order.profile_seconds)},
                 order.example_seconds, machines);
-  Plan plan = SearchOn(order, data, machines, from, order.trial_seconds);
+  Plan plan = SearchOn(its, data, machines, from, order.trial_seconds);
   if (factor >= kLeastFactor)
     plan.notes.push_back(
         fmt::format("replicas share cores: in training an update of the default takes {:.2f} times "

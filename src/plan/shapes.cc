@@ -16,11 +16,9 @@ namespace yoke {
 namespace {
 
 constexpr int64_t kLeastStatistics = 8;  // examples of a team, where it normalizes over them
-constexpr double kCopies = 9;            // of a model that a replica needs at most
-constexpr double kMostMemory = 0.5;      // of this machine's, for replicas
-
-/// Whether teams of this curve differ in speed.
-bool Loses(const SpeedCurve& curve) { return !curve.growth.empty() || curve.team_loss > 0; }
+constexpr double kReplicaCopies = 9;     // of a model that a replica needs at most
+constexpr double kPartCopies = 2;        // that a part has: values and gradients
+constexpr double kMostMemory = 0.5;      // of this machine's, for all of them
 
 const SpeedCurve* CpuOf(const NodeKind& kind) {
   for (const char* name : {"", "cpu"})
@@ -38,13 +36,16 @@ bool Normalizes(const Graph& graph) {
 
 std::string WhyNot(const TeamShape& shape, const Job& job, const Graph& graph, bool here) {
   const int64_t batch = job.train.Int("batch");
+  const auto copies = (shape.replicas ? kReplicaCopies : kPartCopies) * shape.teams;
   const char* what = shape.replicas ? "replicas" : "parts";
   if (batch < shape.teams || (shape.replicas && batch % shape.teams != 0))
     return fmt::format("{} {} cannot divide a batch of {} evenly", shape.teams, what, batch);
   if (batch / shape.teams < kLeastStatistics && Normalizes(graph))
     return fmt::format("batch normalization over the {} examples of one of {} {} says too little",
                        batch / shape.teams, shape.teams, what);
-  const double bytes = kCopies * shape.teams * 4.0 * static_cast<double>(graph.layout().size());
+  if (shape.replicas && graph.layout().HasRows())
+    return "no price: replicas of a sparse or hashed layer have no predicted time";
+  const double bytes = copies * 4.0 * static_cast<double>(graph.layout().size());
   const auto most = kMostMemory * static_cast<double>(UsableMemory());
   if (here && bytes > most)
     return fmt::format("{} {} need about {:.3g} GB, more than half of the memory", shape.teams,
@@ -59,8 +60,8 @@ Divisible DivisibleOf(const Job& job, const ClusterFile* cluster, bool replicas)
   Divisible open = {.threads = job.Plan({.rank = 0, .size = ranks}).threads,
                     .memory_nodes = FindTopology().nodes};
   if (cluster) {
+    if (!TeamsDiffer(*cluster)) return {};
     const SpeedCurve* curve = CpuOf(cluster->kinds[0]);
-    if (!curve || !Loses(*curve)) return {};
     open.threads = cluster->kinds[0].threads;
     open.memory_nodes = curve->memory_nodes;
     replicas = replicas && cluster->Ranks() == 1 && open.threads == curve->threads;
@@ -96,6 +97,11 @@ Overrides KeysOf(const TeamShape& shape, const Job& job) {
 std::string MachineKey(const std::string& precision, const TeamShape& shape) {
   if (shape.IsOwn()) return precision;
   return fmt::format("{}, {} {}", precision, shape.teams, shape.replicas ? "replicas" : "parts");
+}
+
+bool TeamsDiffer(const ClusterFile& cluster) {
+  const SpeedCurve* curve = CpuOf(cluster.kinds[0]);
+  return curve && (!curve->growth.empty() || curve->team_loss > 0);
 }
 
 ClusterFile DividedAmong(ClusterFile machine, int replicas) {

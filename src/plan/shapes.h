@@ -34,7 +34,7 @@ struct Divisible {
 Divisible DivisibleOf(const Job& job, const ClusterFile* cluster, bool replicas);
 
 /// As many teams as memory nodes, two, four, eight ... and threads, where these divide the threads.
-/// `here`: as replicas, all copies must fit in the memory of this machine.
+/// `here`: all copies must fit in the memory of this machine.
 std::vector<TeamShape> ShapesOf(const Job& job, const Graph& graph, const Divisible& open,
                                 bool here);
 
@@ -43,6 +43,10 @@ Overrides KeysOf(const TeamShape& shape, const Job& job);
 
 /// The key of a machine measured in this shape, beside those by precision.
 std::string MachineKey(const std::string& precision, const TeamShape& shape);
+
+/// Whether the first node has a curve of one CPU that says how the speeds of teams differ, as only
+/// a file's does.
+bool TeamsDiffer(const ClusterFile& cluster);
 
 /// A machine of one replica as one of so many, by its curve's growth. Their copies of messages
 /// share its memory.

@@ -24,11 +24,13 @@ class GrowthTest(ProgramTest):
     def test_writes_a_machine_that_plan_and_simulate_take(self):
         job = self.read("tiny.toml").replace("threads = 1\n", "")
         self.write("open.toml", job)
-        words = ["bench", "open.toml", "--growth", "--teams", "2,8", "--seconds", 0.3, "--output", "8.toml", "--memory-nodes", 2, "--memory", 50]
+        options = ["--teams", "2,8", "--output", "8.toml", "--memory-nodes", 2, "--memory", 50, "--seconds", 0.3, "--set", "train.batch=64"]
+        words = ["bench", "open.toml", "--growth", *options]
         (event,) = self.good(*words, "--json").events()
         self.assertEqual((event["event"], event["file"], event["threads"]), ("machine", "8.toml", 8))
         curve = tomllib.loads(self.read("8.toml"))["nodes"][0]["curve"]
         self.assertEqual(sorted(curve["growth"]), ["1", "2", "8"])
+        self.assertIn("yoke " + " ".join(map(str, words)), self.read("8.toml"))
         self.assertEqual((curve["threads"], curve["memory_nodes"], curve["bytes_per_second"]), (8, 2, 50e9))
         self.assertAlmostEqual(event["growth"], curve["growth"]["8"], 2)
         plan = self.good("plan", "open.toml", "--cluster", "8.toml", "--json").events()[0]

@@ -21,6 +21,19 @@ latency = 2e-5
 bytes_per_second = 1e6
 """
 
+CHIP = """[[nodes]]
+[nodes.curve]
+title = "16"
+source = "test"
+operations_per_second = 1e9
+bytes_per_second = 1e12
+threads = 16
+growth = { 1 = 1, 16 = 2 }
+[network]
+latency = 1e-6
+bytes_per_second = 1e9
+"""
+
 
 class PlanTest(ProgramTest):
     def plan(self, *words, candidates=None):
@@ -90,7 +103,7 @@ class PlanTest(ProgramTest):
         self.assertEqual(names["2 replicas, single, allreduce, f32"]["keys"]["cluster.replicas"], "2")
         without = self.plan(*words, "--without", "bf16,replicas")["candidates"]
         self.assertEqual({one["dropped"] for one in without if "2 replicas, single, allreduce, f32" == one["name"]},
-                         {"replicas is left out by the caller"})
+                         {"replicas are left out by the caller"})
         own = self.plan(*words, "--without", "bf16", "--replicas", 1)["candidates"]  # the job says it
         self.assertNotIn("2 replicas, single, allreduce, f32", [one["name"] for one in own])
         self.plan(*words, "--only", "replicas", "--output", "plan.toml")
@@ -102,12 +115,25 @@ class PlanTest(ProgramTest):
         self.assertEqual(self.train("--plan", "plan.toml")[0]["executor"], "split")
 
     def test_auto_chooses_parts_and_keeps_the_number_of_replicas(self):
-        self.write("chip.toml", '[[nodes]]\n[nodes.curve]\ntitle = "16"\nsource = "test"\noperations_per_second = 1e9\nbytes_per_second = 1e12\n'
-                                "threads = 16\ngrowth = { 1 = 1, 16 = 2 }\n[network]\nlatency = 1e-6\nbytes_per_second = 1e9\n")
+        self.write("chip.toml", CHIP)
         self.write("tiny.toml", TINY.replace("threads = 1\n", ""))
         self.good("simulate", "tiny.toml", "--cluster", "chip.toml", "--set", "node.executor=auto", "--steps", 5, "--run", "auto")
         job = tomllib.loads(self.read("auto/job.toml"))
         self.assertEqual((job["node"]["executor"], job["node"]["parts"], job["cluster"]["replicas"]), ("split", 16, 1))
+
+    def test_replicas_of_a_described_machine(self):
+        """A plan that divides it is simulated on it; a job that says one replica keeps it."""
+        self.write("chip.toml", CHIP)
+        self.write("tiny.toml", TINY.replace("threads = 1\n", ""))
+        self.plan("--cluster", "chip.toml", "--only", "replicas", "--output", "plan.toml")
+        replicas = tomllib.loads(self.read("plan.toml"))["use"]["cluster"]["replicas"]
+        self.assertGreater(replicas, 1)
+        words = ["simulate", "tiny.toml", "--cluster", "chip.toml"]
+        start = self.good(*words, "--plan", "plan.toml", "--times-only", "--steps", 5, "--json").events()[0]
+        self.assertEqual(start["world"], replicas)
+        self.assertIn("chip.toml describes 1 replica; leave it out", self.yoke(*words, "--replicas", 3).error)
+        one = self.plan("--cluster", "chip.toml", "--replicas", 1)
+        self.assertFalse([each["name"] for each in one["candidates"] if "replicas" in each["name"]])
 
     def test_replicas_by_prediction(self):
         result = self.good("plan", "tiny.toml", "--replicas", 2, "--trial-seconds", 0, "--only", "single,allreduce,local_sgd,f32")

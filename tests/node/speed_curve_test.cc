@@ -134,6 +134,19 @@ TEST(SpeedCurve, OneOfSeveralTeamsHasItsPart) {
   }
 }
 
+TEST(SpeedCurve, OneOfSeveralTeamsHasTheMemoryOfItsThreads) {
+  SpeedCurve cpu = Grown();
+  cpu.thread_bytes_per_second = cpu.bytes_per_second / 64;  // all 16 take a quarter
+  for (const int teams : {2, 16})
+    EXPECT_DOUBLE_EQ(OneOf(cpu, teams).Seconds({.bytes = 400.0 / teams}, {.examples = 4}),
+                     cpu.Seconds({.bytes = 400}, {.examples = 4 * teams, .teams = teams}))
+        << teams;
+  cpu.threads = 12;
+  cpu.memory_nodes = 3;
+  for (const auto& [teams, nodes] : {std::pair(1, 3), std::pair(2, 2), std::pair(3, 1)})
+    EXPECT_EQ(OneOf(cpu, teams).memory_nodes, nodes) << teams;
+}
+
 TEST(SpeedCurve, IsReadFromAFile) {
   const SpeedCurve curve = Read(std::string(kFile) + "threads = 3\n");
   EXPECT_EQ(curve.title, "A device");

@@ -3,10 +3,12 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <set>
 
 #include "base/check.h"
 #include "base/files.h"
+#include "base/resources.h"
 #include "plan/hardware.h"
 #include "plan/search.h"
 #include "plan/support/small_job.h"
@@ -110,6 +112,18 @@ TEST(TeamShapes, SayWhatDoesNotFit) {
   EXPECT_THAT(dropped(few, true, true), HasSubstr("batch normalization over the 4 examples"));
   EXPECT_THAT(dropped({{"model.widths", "[200000, 200000]"}}, true, true),
               HasSubstr("of the memory"));
+  // Parts have fewer copies. The width's matrix has half of the memory in 16 of them.
+  const auto width = std::llround(std::sqrt(static_cast<double>(UsableMemory()) / 2 / 4 / 16));
+  const Overrides large = {{"model.widths", fmt::format("[{}, {}]", width, width)}};
+  EXPECT_EQ(dropped(large, true, false), "");
+  EXPECT_THAT(dropped(large, true, true), HasSubstr("4 replicas need about"));
+  const Overrides hashed = {{"data.format", "synthetic-xmc"},
+                            {"data.train_size", ""},
+                            {"data.test_size", ""},
+                            {"model.name", "xmc"},
+                            {"model.widths", ""}};
+  EXPECT_EQ(dropped(hashed, true, false), "");
+  EXPECT_THAT(dropped(hashed, true, true), HasSubstr("no predicted time"));
 }
 
 TEST(TeamShapes, PricesFollowTheTable) {
@@ -153,6 +167,34 @@ TEST(TeamShapes, WhereTheyLoseNothingOneTeamStays) {
   EXPECT_EQ(plan.best().name, "single, f32");
   EXPECT_GT(Named(plan.candidates, "split parts=4, f32").seconds_per_update, 0);
   EXPECT_GT(Named(plan.candidates, "4 replicas, single, allreduce, f32").seconds_per_update, 0);
+}
+
+TEST(TeamShapes, WithoutAMeasurementTheyHaveNoPrice) {
+  const Job job = OpenJob();
+  const DataSets data = OpenData(job.data(), job.seed());
+  auto machines = Machine("");  // a measured one says nothing of other teams
+  const Hardware hardware(job, data, machines);
+  Candidate one = {.keys = {{"node.executor", "split"}, {"node.parts", "4"}},
+                   .executor = "split",
+                   .precision = "f32",
+                   .shape = {.teams = 4}};
+  try {
+    hardware.Of(one);
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(), "the speed of f32, 4 parts is not known here");
+  }
+  machines["f32, 4 parts"] = machines.at("f32");
+  EXPECT_GT(hardware.Of(one).seconds_per_update, 0);
+}
+
+TEST(TeamShapes, SayWhyTheyCouldNotBeMeasured) {
+  const std::vector<TeamShape> shapes = {{.teams = 2}, {.teams = 4}};
+  const auto all = MakeCandidates(
+      OpenJob(),
+      {.open = {"node.executor"}, .shapes = shapes, .unmeasured = {{"f32, 4 parts", "too slow"}}});
+  EXPECT_EQ(Named(all, "split parts=4, f32").dropped, "no price: too slow");
+  EXPECT_EQ(Named(all, "split parts=2, f32").dropped, "");
 }
 
 /// The far half of a team's bytes is slow: a replica a node is faster.
