@@ -5,11 +5,12 @@ usage: bench/growth.py [--rows MODEL:BATCH:TYPE,...] [--teams 1,2,4,...] [--seco
        bench/growth.py --shapes [--rows ...] [--machines CORES:NODES,...] [--seconds S] [--memory GB/S] [--check]
 
 Each row is a training step (forward, backward, momentum update) of one model on random images, or of SLIDE with so many labels
-(slide:LABELS:f32, batch 256): how many times as fast as one thread each team is, if each thread has a core. "alone": what one thread does
-while the others of the last team wait, of one thread's step. Of the last team's step: "uneven": waiting for the last thread of a region;
-"GB/s": what it moves by the layers' count. With --memory, the bandwidth of the machine that is meant, "bound" is
-what that would leave. --check (`make cores-check`) also trains with teams that have cores here: "1.9 of 2.0" is measured, where reading
-batches is in, of computed.
+(slide:LABELS:f32, batch 256): how many times as fast as one thread each team is, if each thread has a core. The other columns are of the
+team of 16, or the last one: "alone": what one thread does while the others wait, of one thread's step; "Amdahl": the growth that this
+would leave; "uneven": waiting for the last thread of a region, of the team's step; "CPU time": of all its threads, times one thread's;
+"GB/s": what it moves by the layers' count. With --memory, the bandwidth of the machine that is meant, "bound" is what that would leave the
+last team. --check (`make cores-check`) also trains with teams that have cores here: "1.9 of 2.0" is measured, where reading batches is
+in, of computed.
 
 --shapes: how many times as fast as one team of all cores ranks x threads are that divide the batch and exchange by all-reduce in memory,
 computed for machines of so many cores and memory nodes (--memory: of the last machine), and what `yoke plan` chooses for each. With
@@ -31,6 +32,7 @@ ROWS = ["mlp:64:f32", "mlp:512:f32", "lenet:64:f32", "lenet:64:bf16", "alexnet-c
         "resnet20:128:bf16", "caffenet:64:f32", "caffenet:64:bf16", "vgg11:16:f32", "vgg11:16:bf16", "resnet50:16:f32", "resnet50:16:bf16",
         "slide:200000:f32", "slide:670091:f32"]
 SLIDE_BATCH = 256
+EXPLAINED = 16  # threads of the team that the last columns are of
 MEASURED = 1.5  # seconds of training, about
 
 
@@ -155,14 +157,17 @@ def grow(arguments):
         growth = last(events("bench", path, "--growth", f"--teams={listed(teams).replace(' ', '')}", "--seconds", arguments.seconds), "growth")
         rates = measure(path, count, growth) if arguments.check else {}
         curves[title] = [(point["threads"], point["growth"]) for point in growth["points"]]
-        end = growth["points"][-1]
-        serial = end["alone"] / growth["points"][0]["seconds"]
+        one = growth["points"][0]
+        team = max((point for point in growth["points"] if point["threads"] <= EXPLAINED), key=lambda point: point["threads"])
+        serial = team["alone"] / one["seconds"]
         lines.append([title, *(cell(point, rates) for point in growth["points"][1:]),
                       *([f"{bound(growth, arguments.memory):.1f}"] if arguments.memory else []),
-                      f"{100 * serial:.1f}", f"{100 * end['uneven'] / end['seconds']:.0f}",
-                      f"{growth['bytes'] / end['seconds'] / 1e9:.0f}"])
+                      f"{100 * serial:.1f}", f"{1 / (serial + (1 - serial) / team['threads']):.1f}",
+                      f"{100 * team['uneven'] / team['seconds']:.0f}", f"{team['busy'] / one['busy']:.2f}",
+                      f"{growth['bytes'] / team['seconds'] / 1e9:.0f}"])
     bounds = ["bound"] if arguments.memory else []
-    print_table(["step", *(f"{threads} threads" for threads in teams[1:]), *bounds, "alone, %", "uneven, %", "GB/s"], joined(lines))
+    columns = [*bounds, "alone, %", "Amdahl", "uneven, %", "CPU time", "GB/s"]
+    print_table(["step", *(f"{threads} threads" for threads in teams[1:]), *columns], joined(lines))
     if arguments.svg:
         with open(arguments.svg, "w", encoding="utf-8") as file:
             file.write(plot({"": curves}, "computed growth of a training step", below="threads"))
