@@ -309,10 +309,10 @@ const std::vector<int>& Binding::PlacesOf(int number) const {
 }
 
 void Binding::TakePlace(int number) const {
-  const std::vector<int>* const places = &PlacesOf(number);
-  if (number == 0 || *places == taken) return;
-  SetMask(*places);
-  taken = *places;
+  const std::vector<int>& places = PlacesOf(number);
+  if (number == 0 || places == taken) return;
+  SetMask(places);
+  taken = places;
 }
 
 void LeavePlace(int leader) {

@@ -48,6 +48,7 @@ std::vector<double> PieceSeconds(const std::vector<ThreadPhase>& threads) {
     pieces.insert(pieces.end(), thread.pieces.begin(), thread.pieces.end());
   std::ranges::stable_sort(pieces, {}, &LoopPiece::first);
   std::vector<double> seconds;
+  seconds.reserve(pieces.size());
   for (const LoopPiece& piece : pieces) seconds.push_back(piece.seconds);
   return seconds;
 }
@@ -97,6 +98,7 @@ WorkTimes Join(const std::vector<const std::vector<RegionRun>*>& steps) {
     sum.meetings += MeetingsOf((*usual[0])[run]);
     for (size_t phase = 0; phase < (*usual[0])[run].size(); ++phase) {
       std::vector<const std::vector<ThreadPhase>*> phases;
+      phases.reserve(usual.size());
       for (const auto* runs : usual) phases.push_back(&(*runs)[run][phase]);
       sum += Join(phases);
     }

@@ -35,7 +35,7 @@ double SpanOf(const std::vector<ThreadPhase>& threads);
 struct WorkKey {
   std::string layer, part;
   std::string function;  ///< Whose region it is; "": outside of regions, by one thread.
-  auto operator<=>(const WorkKey&) const = default;
+  auto operator<=>(const WorkKey&) const = default;  // NOLINT(modernize-use-nullptr): false alarm
 };
 
 /// One run of a region: the threads of each phase. Work outside of regions is one phase of one.

@@ -240,6 +240,7 @@ double LowestOf(double before, double middle, double after) {
 /// already with the first.
 Tuned RangeTest(const Job& job, const Trials& trials, const std::vector<double>& rates,
                 size_t start) {
+  if (rates.empty()) return {};
   std::vector<Tried> tried;
   std::vector<MeanLoss> losses;
   double trained = 0;
@@ -374,7 +375,6 @@ Tuned FindRateByRange(const Job& job, const Trials& trials) {
 Tuned FindRateOnOneReplica(const Job& job, const Trials& trials) {
   const Job alone = OneReplicaOf(job);
   const std::vector<double> rates = RatesOf(job);
-  if (rates.empty()) return {};
   Trials its = trials;
   its.steps = std::clamp(kAloneSteps * trials.steps / TeamsOf(job), std::ssize(rates),
                          kMostRangeSteps * std::ssize(rates));

@@ -33,7 +33,7 @@ double Seconds(const SpeedCurve& curve, const ChipParts& chip) {
 TEST(ChipParts, EachTeamLosesForItsFurtherCores) {
   const double whole = Seconds(Chip(), {});
   for (const int parts : {2, 4, 8, 16}) {
-    const double team = 1 + 0.1 * (kCores / parts - 1.0);
+    const double team = 1 + 0.1 * (static_cast<double>(kCores) / parts - 1);
     EXPECT_NEAR(Seconds(Chip(), {.parts = parts}) / whole, team / (1 + 0.1 * (kCores - 1)), 0.06);
   }
 }

@@ -46,12 +46,12 @@ std::string HostName() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
 }
 
-std::string LocalTime() {
+std::string LocalTime(const char* format) {
   const std::time_t now = std::time(nullptr);
   std::tm parts = {};
   localtime_r(&now, &parts);
   char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M", &parts);
+  std::strftime(text, sizeof text, format, &parts);
   return text;
 }
 

@@ -20,8 +20,8 @@ std::vector<std::string> CpuFeatures();
 /// The machine's host name.
 std::string HostName();
 
-/// "2026-11-24 10:15"
-std::string LocalTime();
+/// The time, as strftime writes it: "2026-11-24 10:15".
+std::string LocalTime(const char* format = "%Y-%m-%d %H:%M");
 
 /// Resident memory of this process in bytes, current and peak; 0 if the system does not report it.
 int64_t ResidentMemory();

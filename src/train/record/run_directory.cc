@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <ctime>
 #include <iterator>
 #include <utility>
 
@@ -17,20 +16,12 @@
 #include "train/checkpoint/fit.h"
 #include "train/files.h"
 #include "train/job/parts.h"
+#include "train/record/machine.h"
 
 namespace yoke {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string TimeText() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts = {};
-  localtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y%m%d-%H%M%S", &parts);
-  return text;
-}
 
 /// The files of a run before its first checkpoint. The TensorBoard file's name ends in time and
 /// host name, a rank's log in its number.
@@ -93,7 +84,7 @@ std::vector<fs::path> Missing(fs::path folder) {
 /// Makes a new folder runs/<job>-<time>, with a number appended if it exists.
 std::string MakeNew(const std::string& job) {
   fs::create_directories("runs");
-  const std::string name = fmt::format("runs/{}-{}", AsName(job), TimeText());
+  const std::string name = fmt::format("runs/{}-{}", AsName(job), LocalTime("%Y%m%d-%H%M%S"));
   for (int i = 1;; ++i) {
     std::string path = i == 1 ? name : fmt::format("{}-{}", name, i);
     if (fs::create_directory(path)) return path;
