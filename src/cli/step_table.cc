@@ -199,7 +199,7 @@ std::string OperationOf(const RecordedCalls& calls) {
   return calls.operation + (calls.backward ? ", backward" : "");
 }
 
-Table NumbersOf(const StepRow& row) {
+Table CountsOf(const StepRow& row) {
   return {
       {"calls", row.calls.calls}, {"operations", row.cost.operations}, {"bytes", row.cost.bytes}};
 }
@@ -209,8 +209,8 @@ Table ToTable(const StepRow& row) {
                  {"layer", row.calls.layer},
                  {"operation", OperationOf(row.calls)},
                  {"kernel", row.calls.kernel}};
-  const Table numbers = NumbersOf(row);
-  table.insert(table.end(), numbers.begin(), numbers.end());
+  const Table counts = CountsOf(row);
+  table.insert(table.end(), counts.begin(), counts.end());
   return table;
 }
 
@@ -218,8 +218,8 @@ Table EventOf(const std::vector<StepRow>& rows, const Device& device, int64_t ba
   List list;
   for (const StepRow& row : rows) list.emplace_back(ToTable(row));
   Table totals;
-  for (const std::string pass : kPasses) totals.emplace_back(pass, NumbersOf(TotalOf(rows, pass)));
-  totals.emplace_back("step", NumbersOf(TotalOf(rows, "")));
+  for (const std::string pass : kPasses) totals.emplace_back(pass, CountsOf(TotalOf(rows, pass)));
+  totals.emplace_back("step", CountsOf(TotalOf(rows, "")));
   return {{"device", device.name()}, {"batch", batch}, {"calls", list}, {"totals", totals}};
 }
 

@@ -27,8 +27,8 @@ struct NcclCalls {
   int (*abort)(ncclComm* comm) = nullptr;
   int (*leave)(ncclComm* comm) = nullptr;  ///< No sum is under way.
   const char* (*text)(int status) = nullptr;
-  double abort_patience = 1;  ///< Seconds that abort may take before it is left behind.
-  double patience = 5;        ///< The same of leave.
+  double abort_timeout = 1;  ///< Seconds that abort may take before it is left behind.
+  double leave_timeout = 5;  ///< The same of leave.
 };
 
 /// The library's; null: this program is built without CUDA, or there is no library here.

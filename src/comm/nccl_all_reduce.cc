@@ -66,11 +66,11 @@ void EndComm(const NcclCalls& calls, int (*end)(ncclComm*), ncclComm* comm,
     return end(comm);
   });
   const bool aborts = end == calls.abort;
-  const double patience = aborts ? calls.abort_patience : calls.patience;
-  const std::optional<int> status = call.WaitFor(patience);
+  const double timeout = aborts ? calls.abort_timeout : calls.leave_timeout;
+  const std::optional<int> status = call.WaitFor(timeout);
   const char* const name = aborts ? "ncclCommAbort" : "ncclCommDestroy";
   if (!status)
-    LogWarning(fmt::format("{} has not returned after {:g} s and is left", name, patience));
+    LogWarning(fmt::format("{} has not returned after {:g} s and is left", name, timeout));
   else if (*status != 0)
     LogWarning(fmt::format("NCCL failed in {}: {}", name, calls.text(*status)));
 } catch (const std::exception& error) {

@@ -142,7 +142,7 @@ ColumnMatch ColumnChoice::Match(const LineReader& lines, const std::vector<std::
 
 bool AreCountedNames(const std::vector<std::string_view>& cells, int64_t label) {
   double next = -1;
-  int64_t numbers = 0;
+  int64_t counted = 0;
   bool label_is_number = false;
   for (size_t i = 0; i < cells.size(); ++i) {
     const bool is_label = static_cast<int64_t>(i) == label;
@@ -153,10 +153,10 @@ bool AreCountedNames(const std::vector<std::string_view>& cells, int64_t label) 
     }
     if (next < 0 ? number != 0 && number != 1 : number != next) return false;
     next = number + 1;
-    numbers += !is_label;
+    counted += !is_label;
     label_is_number = label_is_number || is_label;
   }
-  return numbers > (label_is_number ? 1 : 0);
+  return counted > (label_is_number ? 1 : 0);
 }
 
 std::string ListOfNames(const std::vector<std::string>& names) {

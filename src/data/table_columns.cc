@@ -226,9 +226,9 @@ void TableColumns::SetMeans(int64_t rows, const float* raw) {
   for (size_t i = 0; i < sums.size(); ++i) {
     Column& column = columns_[i];
     if (column.kind == Kind::kText || column.HasWords()) continue;
-    const int64_t numbers = rows - column.missing;
-    column.encoding.fill = numbers > 0 ? sums[i] / static_cast<double>(numbers) : 0;
-    column.encoding.indicator = numbers > 0 && column.missing > 0;
+    const int64_t present = rows - column.missing;
+    column.encoding.fill = present > 0 ? sums[i] / static_cast<double>(present) : 0;
+    column.encoding.indicator = present > 0 && column.missing > 0;
     column.kind = Kind::kNumber;
   }
 }

@@ -22,8 +22,8 @@ void TableRows::SetColumns(ColumnUses uses) {
   uses_ = std::move(uses);
   columns_.assign(uses_.feature.size(), {});
   for (size_t i = 0; i < columns_.size(); ++i) columns_[i].feature = uses_.feature[i];
-  for (size_t k = 0; k < uses_.kept.size(); ++k)
-    columns_[static_cast<size_t>(uses_.kept[k])].kept = static_cast<int64_t>(k);
+  for (size_t k = 0; k < uses_.cells.size(); ++k)
+    columns_[static_cast<size_t>(uses_.cells[k])].cell = static_cast<int64_t>(k);
 }
 
 // The first of `parts` parts of about the same size.
@@ -55,7 +55,7 @@ int64_t TableRows::Divide(std::string_view text) {
 void TableRows::Read(TableColumns& features, float* rows) {
   const auto lines = static_cast<size_t>(parts_.back().first + parts_.back().rows);
   left_.resize(lines);
-  kept_.resize(lines * uses_.kept.size());
+  cells_.resize(lines * uses_.cells.size());
   for (Use& use : columns_) use.place = scans_ ? features.PlaceOfNumber(use.feature) : -1;
   std::vector<std::vector<int64_t>> missing(parts_.size());
   ParallelFor(std::ssize(parts_), static_cast<int>(parts_.size()), [&](int64_t begin, int64_t end) {
@@ -90,17 +90,17 @@ bool TableRows::ReadLine(const TableColumns& features, std::string_view line, in
   missing.of_a_line.clear();
   const char* at = line.data();
   const char* const end = at + line.size();
-  std::string_view* const kept = kept_.data() + static_cast<size_t>(row) * uses_.kept.size();
+  std::string_view* const cells = cells_.data() + static_cast<size_t>(row) * uses_.cells.size();
   for (size_t i = 0; i < columns_.size(); ++i, ++at) {
     const Use& use = columns_[i];
     const char* const begin = at;
-    const bool scanned = use.place >= 0 && use.kept < 0 && ScanFloat(at, end, to[use.place]) &&
+    const bool scanned = use.place >= 0 && use.cell < 0 && ScanFloat(at, end, to[use.place]) &&
                          (at == end || *at == delimiter_);
     if (!scanned) {
       at = begin;
       std::string_view cell;
       if (!TakeCell(at, end, cell)) return false;
-      if (use.kept >= 0) kept[use.kept] = cell;
+      if (use.cell >= 0) cells[use.cell] = cell;
       const auto put = use.feature < 0 ? CellPut::kValue : features.PutKnown(cell, use.feature, to);
       if (put == CellPut::kNot) return false;
       if (put == CellPut::kMissing) missing.of_a_line.push_back(use.feature);

@@ -13,7 +13,7 @@ namespace yoke {
 /// The use of a table's columns.
 struct ColumnUses {
   std::vector<int64_t> feature = {};  ///< By column: its feature column; -1: it is none.
-  std::vector<int64_t> kept = {};     ///< Columns whose cells the caller reads.
+  std::vector<int64_t> cells = {};    ///< Columns whose cells the caller reads.
 };
 
 class TableRows {
@@ -29,9 +29,9 @@ class TableRows {
   /// Line `row`, without its line end, if it is left to the caller, who finds some of its cells in
   /// its row; else null data.
   std::string_view Left(int64_t row) const { return left_[static_cast<size_t>(row)]; }
-  /// Of a line that is not left: cell k of ColumnUses::kept.
-  std::string_view Kept(int64_t row, size_t k) const {
-    return kept_[static_cast<size_t>(row) * uses_.kept.size() + k];
+  /// Of a line that is not left: cell k of ColumnUses::cells.
+  std::string_view Cell(int64_t row, size_t k) const {
+    return cells_[static_cast<size_t>(row) * uses_.cells.size() + k];
   }
 
  private:
@@ -42,7 +42,7 @@ class TableRows {
   };
   struct Use {
     int64_t feature = -1;
-    int64_t kept = -1;
+    int64_t cell = -1;
     int64_t place = -1;  // in the row, of a plain number
   };
   struct Missing {
@@ -63,7 +63,7 @@ class TableRows {
   ColumnUses uses_;
   std::vector<Use> columns_;
   std::vector<Part> parts_;
-  std::vector<std::string_view> left_, kept_;
+  std::vector<std::string_view> left_, cells_;
 };
 
 }  // namespace yoke

@@ -71,10 +71,10 @@ struct ElementwiseLoop {
   }
 };
 
-/// A function by its name, with the numbers that it has, in their order.
+/// A function by its name, with the parameters that it has, in their order.
 struct NamedFunction {
   const char* name;
-  std::array<float, 2> numbers = {};
+  std::array<float, 2> parameters = {};
 };
 
 template <typename Function>
@@ -82,8 +82,8 @@ std::unique_ptr<ElementwiseKernel> ElementwiseOnCuda(const Function& function,
                                                      const Target& target) {
   NamedFunction named = {.name = Function::kName};
   if constexpr (!std::is_empty_v<Function>) {
-    static_assert(sizeof(Function) <= sizeof named.numbers);
-    std::memcpy(named.numbers.data(), &function, sizeof function);
+    static_assert(sizeof(Function) <= sizeof named.parameters);
+    std::memcpy(named.parameters.data(), &function, sizeof function);
   }
   return cuda::Make<ElementwiseCall>(named, target);
 }

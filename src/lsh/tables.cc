@@ -43,7 +43,7 @@ int64_t PlacesOf(const TableShape& shape) {
 }
 
 /// Places and counts, of all tables.
-int64_t NumbersOf(const TableShape& shape) {
+int64_t EntriesOf(const TableShape& shape) {
   const int64_t counts = (int64_t{1} << shape.key_bits) + (shape.packed() ? 1 : 0);
   return shape.tables * (PlacesOf(shape) + counts);
 }
@@ -55,7 +55,7 @@ int64_t BucketsOf(const TableShape& shape) {
           "hash tables: expected keys of 0 to {} bits, got {}", kMaxKeyBits, shape.key_bits);
   Require(shape.bucket >= 1, "hash tables: expected buckets of at least 1 id, got {}",
           shape.bucket);
-  const double bytes = 4.0 * static_cast<double>(NumbersOf(shape));
+  const double bytes = 4.0 * static_cast<double>(EntriesOf(shape));
   const double memory = double(UsableMemory());
   Require(
       bytes < memory,
@@ -69,7 +69,7 @@ int64_t BucketsOf(const TableShape& shape) {
 
 int64_t HashTables::BytesOf(const TableShape& shape) {
   BucketsOf(shape);
-  return NumbersOf(shape) * static_cast<int64_t>(sizeof(int32_t));
+  return EntriesOf(shape) * static_cast<int64_t>(sizeof(int32_t));
 }
 
 HashTables::HashTables(const TableShape& shape)

@@ -173,7 +173,7 @@ class TableLoader {
         AddExample(lines, cells_.Cut(lines, left), rows + r * width, data);
       else
         EndExample(
-            lines, [&](size_t k) { return rows_.Kept(r, k); }, data);
+            lines, [&](size_t k) { return rows_.Cell(r, k); }, data);
     }
     data.floats.Remove(blanks * width);
   }
@@ -192,11 +192,11 @@ class TableLoader {
     if (label_names_.empty()) StartLabels(lines);
     label_places_.clear();
     for (const int64_t label : match_.labels) label_places_.push_back(NameOf(label));
-    kept_.clear();
+    read_columns_.clear();
     for (const int64_t label : match_.labels)
-      if (label >= 0) kept_.push_back(label);
-    if (match_.weight >= 0) kept_.push_back(match_.weight);
-    rows_.SetColumns({.feature = match_.feature, .kept = kept_});
+      if (label >= 0) read_columns_.push_back(label);
+    if (match_.weight >= 0) read_columns_.push_back(match_.weight);
+    rows_.SetColumns({.feature = match_.feature, .cells = read_columns_});
     return has_header_;
   }
 
@@ -378,10 +378,10 @@ class TableLoader {
       if (!problem.empty()) lines.Fail("{}: {}", NameOf(i), problem);
     }
     EndExample(
-        lines, [&](size_t k) { return cells[static_cast<size_t>(kept_[k])]; }, data);
+        lines, [&](size_t k) { return cells[static_cast<size_t>(read_columns_[k])]; }, data);
   }
 
-  // Adds labels and weight, which cell(k) of column kept_[k] holds.
+  // Adds labels and weight, which cell(k) of column read_columns_[k] holds.
   template <typename Cell>
   void EndExample(const LineReader& lines, const Cell& cell, MemoryData& data) {
     size_t at = 0;
@@ -437,7 +437,7 @@ class TableLoader {
   std::vector<std::string> names_;  // its header
   ColumnMatch match_;
   std::vector<std::string> label_places_;  // of its labels, for messages
-  std::vector<int64_t> kept_;              // its columns of labels and the weight
+  std::vector<int64_t> read_columns_;      // its columns of labels and the weight
   int64_t blank_ = 0;                      // its first blank line; 0: there is none so far
   std::vector<std::string> notes_;
 };

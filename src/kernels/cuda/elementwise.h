@@ -77,7 +77,7 @@ class ElementwiseOn : public GridKernel<Grid, ElementwiseCall> {
  public:
   ElementwiseOn(const NamedFunction& function, const Grid& grid)
       : GridKernel<Grid, ElementwiseCall>(grid),
-        function_{FunctionOf(function.name), function.numbers[0], function.numbers[1]} {}
+        function_{FunctionOf(function.name), function.parameters[0], function.parameters[1]} {}
 
   void Forward(const ElementwiseCall& call) override {
     WithType(call.input.type, [&]<typename T>(T) {

@@ -30,11 +30,11 @@ struct PoolBlock {
                                              const PoolExtent& columns, const T* x, T* y,
                                              uint8_t* taps) {
     Floats best[Count], v;
-    Ints winner[Count];
+    Ints best_tap[Count];
     const T* start = x + (rows.begin * p.columns.inputs + columns.begin) * p.channels;
     for (int k = 0; k < Count; ++k) {
       Wide<Lanes>::Load(start + k * Lanes, best[k]);
-      winner[k] = Ints{} + static_cast<int32_t>(rows.first * p.columns.size + columns.first);
+      best_tap[k] = Ints{} + static_cast<int32_t>(rows.first * p.columns.size + columns.first);
     }
     for (int64_t i = rows.begin; i < rows.end; ++i)
       for (int64_t j = columns.begin; j < columns.end; ++j) {
@@ -45,12 +45,12 @@ struct PoolBlock {
           Wide<Lanes>::Load(at + k * Lanes, v);
           const Ints wins = (v > best[k]) | (v != v);  // NaN is a maximum
           best[k] = wins ? v : best[k];
-          winner[k] = wins ? Ints{} + tap : winner[k];
+          best_tap[k] = wins ? Ints{} + tap : best_tap[k];
         }
       }
     for (int k = 0; k < Count; ++k) {
       Wide<Lanes>::StoreExact(best[k], y + k * Lanes);
-      if (taps) Wide<Lanes>::StoreBytes(winner[k], taps + k * Lanes);
+      if (taps) Wide<Lanes>::StoreBytes(best_tap[k], taps + k * Lanes);
     }
   }
 
@@ -72,7 +72,7 @@ struct PoolBlock {
     const PoolCover &rows = p.rows.covers[p.row], &columns = p.columns.covers[column];
     const T* dy = static_cast<const T*>(p.from) + c;
     Floats sum[Count] = {}, g;
-    Ints winner;
+    Ints best_tap;
     for (int64_t i = rows.begin; i < rows.end; ++i)
       for (int64_t j = columns.begin; j < columns.end; ++j) {
         const int64_t window = (i * p.columns.outputs + j) * p.channels;
@@ -81,8 +81,8 @@ struct PoolBlock {
         for (int k = 0; k < Count; ++k) {
           Wide<Lanes>::Load(dy + window + k * Lanes, g);
           if (p.maximum) {
-            Wide<Lanes>::LoadBytes(p.taps + window + c + k * Lanes, winner);
-            sum[k] += winner == tap ? g : Floats{};
+            Wide<Lanes>::LoadBytes(p.taps + window + c + k * Lanes, best_tap);
+            sum[k] += best_tap == tap ? g : Floats{};
           } else {
             sum[k] += g * share;
           }
@@ -100,17 +100,17 @@ struct PoolBlock {
     const PoolExtent columns = p.columns.extents[j];  // a copy that stores cannot alias
     const float share = p.maximum ? 1 : Share(p, i, j);
     Floats g[Count];
-    Ints winner[Count] = {};
+    Ints best_tap[Count] = {};
     for (int k = 0; k < Count; ++k) {
       Wide<Lanes>::Load(dy + k * Lanes, g[k]);
       g[k] *= share;
-      if (p.maximum) Wide<Lanes>::LoadBytes(p.taps + window + k * Lanes, winner[k]);
+      if (p.maximum) Wide<Lanes>::LoadBytes(p.taps + window + k * Lanes, best_tap[k]);
     }
     T* dx = static_cast<T*>(p.to) + p.row * p.columns.inputs * p.channels + c;
     for (int64_t x = columns.begin; x < columns.end; ++x) {
       const int32_t tap = TapOf(p, i, j, x);
       for (int k = 0; k < Count; ++k) {
-        const Floats v = !p.maximum || winner[k] == tap ? g[k] : Floats{};
+        const Floats v = !p.maximum || best_tap[k] == tap ? g[k] : Floats{};
         Wide<Lanes>::Store(v, dx + x * p.channels + k * Lanes);
       }
     }

@@ -36,7 +36,7 @@ class TouchedRowsThere {
   /// Starts the copies; true if the memory there has moved.
   bool Send(const TouchedRows& touched, int64_t width) {
     next_ = (next_ + 1) % kMostUnderWay;
-    Staged& staged = staged_[next_];
+    StagingBuffers& staged = staged_[next_];
     const int64_t entries = touched.starts[touched.count];
     const int64_t* const starts =
         starts_.Of(Counted(touched.count, touched.starts, touched.count + 1, staged.starts),
@@ -58,8 +58,8 @@ class TouchedRowsThere {
   float* values() const { return values_there_; }  ///< Memory for their gradients.
 
  private:
-  struct Staged {
-    explicit Staged(Device& staging)
+  struct StagingBuffers {
+    explicit StagingBuffers(Device& staging)
         : ids({.device = &staging}), starts({.device = &staging}), entries({.device = &staging}) {}
     GrowingBuffer ids, starts, entries;
   };
@@ -78,7 +78,7 @@ class TouchedRowsThere {
     return to;
   }
 
-  std::vector<Staged> staged_;
+  std::vector<StagingBuffers> staged_;
   TouchedRows rows_;
   float* values_there_ = nullptr;
   int next_ = 0;

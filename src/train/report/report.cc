@@ -192,12 +192,12 @@ std::vector<SeedGroup> SeedGroupsOf(const std::vector<std::string>& folders) {
   std::vector<SeedGroup> several;
   for (auto& [job, group] : groups) {
     if (group.runs.size() < 2) continue;
-    for (const auto& [name, numbers] : values[job]) {
-      if (numbers.size() != group.runs.size()) continue;
-      const auto n = static_cast<double>(numbers.size());
+    for (const auto& [name, figures] : values[job]) {
+      if (figures.size() != group.runs.size()) continue;
+      const auto n = static_cast<double>(figures.size());
       double mean = 0, squares = 0;
-      for (const double number : numbers) mean += number / n;
-      for (const double number : numbers) squares += (number - mean) * (number - mean);
+      for (const double figure : figures) mean += figure / n;
+      for (const double figure : figures) squares += (figure - mean) * (figure - mean);
       group.figures.push_back({name, mean, std::sqrt(squares / (n - 1))});
     }
     several.push_back(std::move(group));

@@ -101,8 +101,8 @@ constexpr NcclCalls kMockNccl = {
           return 0;
         },
     .text = [](int) { return "mock error"; },
-    .abort_patience = 0.3,
-    .patience = 0.3};
+    .abort_timeout = 0.3,
+    .leave_timeout = 0.3};
 
 }  // namespace
 

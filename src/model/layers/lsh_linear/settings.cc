@@ -93,8 +93,8 @@ int BucketOf(const Options& options, int64_t outputs, int64_t bits) {
 /// Whether tables can have a bucket for each key.
 bool FitUnfolded(const Options& options, const LshSettings& s, int64_t key_bits) {
   if (key_bits > kMaxKeyBits) return false;
-  const double numbers = 2.0 * s.tables * (BucketOf(options, s.outputs, key_bits) + 1.0);
-  return std::ldexp(numbers * sizeof(int32_t), int(key_bits)) <= kUnfolded;
+  const double entries = 2.0 * s.tables * (BucketOf(options, s.outputs, key_bits) + 1.0);
+  return std::ldexp(entries * sizeof(int32_t), int(key_bits)) <= kUnfolded;
 }
 
 /// Bits of the slots of a table; more than those of the keys are refused.
