@@ -12,12 +12,12 @@
 #include "base/check.h"
 #include "plan/candidates.h"
 #include "train/checkpoint/checkpoint.h"
+#include "train/early_stopping.h"
 #include "train/epoch_cursor.h"
 #include "train/files.h"
 #include "train/job/job.h"
 #include "train/job/parts.h"
 #include "train/trainer.h"
-#include "train/watch.h"
 
 namespace yoke {
 namespace {

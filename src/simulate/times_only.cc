@@ -5,11 +5,11 @@
 
 #include <utility>
 
+#include "train/early_stopping.h"
 #include "train/hardware.h"
 #include "train/job/parts.h"
 #include "train/notes.h"
 #include "train/record/record.h"
-#include "train/watch.h"
 
 namespace yoke {
 

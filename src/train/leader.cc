@@ -11,13 +11,13 @@
 #include "base/log.h"
 #include "train/checkpoint/fit.h"
 #include "train/checkpoint/rank_state.h"
+#include "train/early_stopping.h"
 #include "train/evaluator.h"
 #include "train/explosion.h"
 #include "train/hardware.h"
 #include "train/notes.h"
 #include "train/record/record.h"
 #include "train/run_limits.h"
-#include "train/watch.h"
 
 namespace yoke {
 namespace {
@@ -32,7 +32,7 @@ class LeadingMember : public Leader {
         run_(context.run->path()),
         record_(MakeRecord(run_)),
         observers_(request.observers),
-        watch_(job, data_),
+        stopping_(job, data_),
         limits_(job, request),
         evaluator_(job, data_) {
     observers_.insert(observers_.begin(), record_.get());
@@ -283,9 +283,9 @@ class LeadingMember : public Leader {
 
   /// Where a sample is drawn, `best` compares its metrics alone: in the last epoch too.
   bool IsBest(const Evaluated& evaluated) {
-    if (!watch_.KeepsBest() || evaluated.watched().empty()) return false;
+    if (!stopping_.KeepsBest() || evaluated.watched().empty()) return false;
     const bool compares = !evaluated.whole || !evaluator_.samples();
-    return watch_.IsBest((compares ? evaluated : Evaluate(/*all=*/false)).watched(), position_);
+    return stopping_.IsBest((compares ? evaluated : Evaluate(/*all=*/false)).watched(), position_);
   }
 
   /// Decides whether to stop, and saves if that is `due`. A sample's metrics are not those of the
@@ -293,15 +293,15 @@ class LeadingMember : public Leader {
   std::string Decide(const Evaluated& evaluated, bool due) {
     const bool good = !position_.collapse;
     const bool best = good && IsBest(evaluated);
-    if (!evaluated.watched().empty()) watch_.Count(best, position_);
-    const bool reaches = good && watch_.ReachesTarget(evaluated.watched());
+    if (!evaluated.watched().empty()) stopping_.Count(best, position_);
+    const bool reaches = good && stopping_.ReachesTarget(evaluated.watched());
     const Evaluated all = evaluated.whole ? evaluated
                           : reaches       ? Evaluate(/*all=*/true)
                                           : Evaluated{};
     const bool measured = !data_.test || !all.test.empty();  // not interrupted
-    std::string reason = reaches && watch_.ReachesTarget(all.watched())    ? "target"
+    std::string reason = reaches && stopping_.ReachesTarget(all.watched()) ? "target"
                          : position_.epoch >= cursor_.epochs() && measured ? "finished"
-                         : watch_.IsStale(position_)                       ? "early_stopping"
+                         : stopping_.IsStale(position_)                    ? "early_stopping"
                                                                            : ReasonToStop();
     if (reason.empty() && PauseIsDue(position_.epoch - begun_epoch_)) reason = "replan";
     if (!due && !best && reason.empty()) return "";
@@ -455,7 +455,7 @@ class LeadingMember : public Leader {
                       .good = GoodCheckpoint(run_)};
     if (position_.has_best && std::filesystem::exists(run_ + "/best")) {
       event.best = run_ + "/best";
-      event.best_text = watch_.BestText(position_);
+      event.best_text = stopping_.BestText(position_);
     }
     if (request_.cluster) {
       event.virtual_seconds = request_.time_used + clock_.Now();
@@ -471,7 +471,7 @@ class LeadingMember : public Leader {
   std::string run_;
   std::unique_ptr<Observer> record_;
   std::vector<Observer*> observers_;
-  Watch watch_;
+  EarlyStopping stopping_;
   RunLimits limits_;
   Evaluator evaluator_;
   bool inherits_ = false;     ///< Continues from a larger world.

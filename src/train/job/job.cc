@@ -17,12 +17,12 @@
 #include "optim/schedules.h"
 #include "strategy/strategy.h"
 #include "tensor/devices.h"
+#include "train/early_stopping.h"
 #include "train/job/keys.h"
 #include "train/job/table_defaults.h"
 #include "train/job/table_job.h"
 #include "train/job/values.h"
 #include "train/start.h"
-#include "train/watch.h"
 
 namespace yoke {
 namespace {

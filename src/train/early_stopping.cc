@@ -1,5 +1,5 @@
-// Watch: compares metrics with a target and with the best so far.
-#include "train/watch.h"
+// EarlyStopping: compares metrics with a target and with the best so far.
+#include "train/early_stopping.h"
 
 #include <algorithm>
 #include <cmath>
@@ -31,7 +31,7 @@ const Value* KeyOf(const Value& job, const char* section, const char* key) {
   return table ? table->Find(key) : nullptr;
 }
 
-Options EarlyStopping(const Value& table) {
+Options StoppingKeys(const Value& table) {
   return {"train.early_stopping", table, early_stopping_keys()};
 }
 
@@ -51,7 +51,7 @@ std::vector<std::pair<std::string, std::string>> WatchedForBest(const Value& job
   if (const Value* best = KeyOf(job, "checkpoint", "best"); best && best->AsString())
     watched.emplace_back("checkpoint.best", *best->AsString());
   if (const Value* stopping = KeyOf(job, "train", "early_stopping"))
-    watched.emplace_back("train.early_stopping", EarlyStopping(*stopping).String("metric"));
+    watched.emplace_back("train.early_stopping", StoppingKeys(*stopping).String("metric"));
   if (const auto plateau = Plateau(KeyOf(job, "train", "schedule")))
     watched.emplace_back("train.schedule", plateau->String("metric"));
   return watched;
@@ -83,10 +83,10 @@ bool FollowsEvaluations(const Job& job) {
   return Plateau(KeyOf(job.resolved, "train", "schedule")).has_value();
 }
 
-Watch::Watch(const Job& job, const DataSets& data)
+EarlyStopping::EarlyStopping(const Job& job, const DataSets& data)
     : best_(BestMetric(job.resolved)), measured_on_(data.validation ? "validation" : "test") {
   if (job.train.Has("early_stopping"))
-    patience_ = EarlyStopping(job.train.Raw("early_stopping")).Int("patience");
+    patience_ = StoppingKeys(job.train.Raw("early_stopping")).Int("patience");
   if (const auto plateau = Plateau(KeyOf(job.resolved, "train", "schedule")))
     plateau_ = plateau->Int("patience");
   if (!best_.empty()) CheckMetric(best_, WatchedForBest(job.resolved).front().first, data);
@@ -98,22 +98,22 @@ Watch::Watch(const Job& job, const DataSets& data)
   bound_ = target.Float(at_least_ ? "at_least" : "at_most");
 }
 
-bool Watch::ReachesTarget(const Metrics& metrics) const {
+bool EarlyStopping::ReachesTarget(const Metrics& metrics) const {
   if (metrics.empty() || target_.empty()) return false;
   const double value = MetricOf(metrics, target_);
   return at_least_ ? value >= bound_ : value <= bound_;
 }
 
-void Watch::Count(bool best, Position& position) const {
+void EarlyStopping::Count(bool best, Position& position) const {
   position.stale = best ? 0 : position.stale + 1;
   if (plateau_ > 0 && position.stale > 0 && position.stale % plateau_ == 0) ++position.plateaus;
 }
 
-std::string Watch::BestText(const Position& position) const {
+std::string EarlyStopping::BestText(const Position& position) const {
   return fmt::format("{} {} {:.4g}", measured_on_, best_, position.best);
 }
 
-bool Watch::IsBest(const Metrics& metrics, Position& position) const {
+bool EarlyStopping::IsBest(const Metrics& metrics, Position& position) const {
   if (metrics.empty() || best_.empty()) return false;
   const double value = MetricOf(metrics, best_);
   const bool better = MoreIsBetter(best_) ? value > position.best : value < position.best;

@@ -1,5 +1,5 @@
-// Watch: the metrics that a job watches: the one that ends training, and the one that selects the
-// best checkpoint and stops training when it no longer improves.
+// EarlyStopping: the metrics that a job watches: the one that ends training, and the one that
+// selects the best checkpoint and stops training when it no longer improves.
 #pragma once
 
 #include <string>
@@ -22,11 +22,11 @@ void TakeBest(const CheckpointHeader& header, const Job& job, const std::string&
 /// Whether the learning rate waits for evaluations: schedule plateau.
 bool FollowsEvaluations(const Job& job);
 
-class Watch {
+class EarlyStopping {
  public:
   /// Throws UserError if [train] target, early_stopping or [checkpoint] best names a metric that
   /// these data do not have, or if there are no data to measure on.
-  Watch(const Job& job, const DataSets& data);
+  EarlyStopping(const Job& job, const DataSets& data);
 
   /// Whether these metrics of the watched data (the validation share, else the test data) reach the
   /// target. Empty metrics never do.
