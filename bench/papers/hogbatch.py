@@ -5,12 +5,13 @@ usage: bench/paper.py hogbatch [options]
 The jobs are examples/papers/hogbatch-*.toml, the speeds examples/devices. A method has the best of its rates. Both Hogbatches run as published.
 With --torch a step of the same network by PyTorch on this CPU, beside ours. --plots DIR gets the loss and the busy fractions over time.
 """
+import argparse
 import importlib.util
 import pathlib
 import sys
 import tomllib
 
-from devices import BOTH, METHODS, best_curves, hogwild, losses_of, seconds_to, whole
+from devices import BOTH, METHODS, best_curves, hogwild, losses_of, seconds_to, whole, write_curve
 from lib.comparison import Compared, compare
 from lib.options import part
 from lib.places import DATA, ROOT
@@ -21,11 +22,16 @@ from lib.tables import print_table, say
 CPU, GPU, FIXED, ADAPTIVE = "CPU, 1 a thread", "GPU, 8192", "hogbatch, 1 and 8192", "adaptive_hogbatch"
 RATE = {CPU: "0.08/16", GPU: "0.4", FIXED: "0.4/80", ADAPTIVE: "0.64/2048"}  # of --one-rate
 WINDOWS = 20
-SECONDS = {"covtype": 2.0, "w8a": 0.7, "delicious": 0.6}  # virtual, of a run
+SECONDS = {"covtype": 5.0, "w8a": 0.7, "delicious": 0.6}  # virtual, of a run
 FULL_COVTYPE = DATA / "covtype/covtype.data.gz"
 # Read off the paper's plots, ranges by their middle: of the updates, the CPU's fraction; of the time, CPU and GPU busy.
 SHARES = {("k80", FIXED): 0.925, ("v100", FIXED): 0.925, ("k80", ADAPTIVE): 0.755, ("v100", ADAPTIVE): 0.56}
+SLOWER, SLOWER_SECONDS = 20, 2.0  # a CPU whose threads compute so much more slowly, and how long it trains
 BUSY = {FIXED: {"cpu": 0.8, "emulated:0": 0.9}, ADAPTIVE: {"cpu": 0.7, "emulated:0": 0.5}}
+
+
+def gpu_file(name):
+    return str(ROOT / f"examples/devices/{name}.toml")
 
 
 def job_of(name, width, folder):
@@ -39,11 +45,28 @@ def job_of(name, width, folder):
     return write_job(folder / f"hogbatch-{name}-{width}.toml", job | {"node": {"threads": 1}})
 
 
+def share_of(run):
+    """The CPU's fraction of the updates."""
+    updates = run.end["node"]["updates"]
+    return updates["cpu"] / sum(updates.values())
+
+
+def beside_a_slower_cpu(gpu, arguments):
+    """The CPU's fraction of Adaptive's updates on covtype if its threads compute 1 / SLOWER as fast; their memory is as fast as before."""
+    curve = tomllib.loads(pathlib.Path(arguments.cpu).read_text(encoding="utf-8"))
+    curve["operations_per_second"] /= SLOWER
+    slower = argparse.Namespace(**vars(arguments) | {"cpu": str(write_curve(arguments.runs / f"cpu-{SLOWER}-times-as-slow.toml", curve)),
+                                                     "gpu": gpu_file(gpu)})
+    _, run = losses_of(job_of("covtype", arguments.width, arguments.runs), ADAPTIVE, RATE[ADAPTIVE], SLOWER_SECONDS, slower)
+    return share_of(run)
+
+
 class Trained:
     """All methods on one set of data beside one GPU: each at its best rate."""
 
     def __init__(self, name, gpu, arguments):
-        arguments.gpu = str(ROOT / f"examples/devices/{gpu}.toml")
+        arguments.gpu = gpu_file(gpu)
+        self.threads = tomllib.loads(pathlib.Path(arguments.cpu).read_text(encoding="utf-8"))["threads"]
         job, seconds = job_of(name, arguments.width, arguments.runs), arguments.seconds or SECONDS[name]
         keys = [(method, rate) for method in (CPU, GPU, FIXED, ADAPTIVE) for rate in ([RATE[method]] if arguments.one_rate else METHODS[method][2])]
         results = dict(zip(keys, at_once(lambda key: losses_of(job, *key, seconds, arguments), keys, arguments.jobs)))
@@ -56,8 +79,14 @@ class Trained:
         return self.runs[method].end["node"][measure]
 
     def share(self, method):
-        updates = self.node(method, "updates")
-        return updates["cpu"] / sum(updates.values())
+        return share_of(self.runs[method])
+
+    def updates(self, method):
+        """Of each device: mean examples of an update, and milliseconds that one takes: of one thread, where it has several."""
+        node, seconds = self.runs[method].end["node"], self.runs[method].end["seconds"]
+        for device, workers in zip(BOTH, (self.threads, 1)):
+            yield node["examples"][device] / node["updates"][device]
+            yield 1e3 * workers * node["busy"][device] * seconds / node["updates"][device]
 
     def busy_curves(self, method):
         """Of each device, its busy fraction over the virtual seconds, in WINDOWS parts of the run."""
@@ -84,7 +113,7 @@ def cell(one, method):
     return say(one.seconds[method], ".3f") or f"> {one.curves[method][-1][0]:.2f}"
 
 
-def figures(found):
+def figures(found, arguments):
     """The paper's figures beside ours."""
     for (name, gpu), one in found.items():
         if (name, gpu) == ("covtype", "k80"):
@@ -97,6 +126,8 @@ def figures(found):
             if (name, gpu) == ("covtype", "k80"):
                 for device, busy in BUSY[method].items():
                     yield Compared(f"{title}: {device} busy", busy, one.node(method, "busy")[device])
+        if name == "covtype":
+            yield Compared(f"{title}, a CPU that computes {SLOWER} times as slowly: its share", SHARES[gpu, ADAPTIVE], beside_a_slower_cpu(gpu, arguments))
 
 
 def draw(found, folder):
@@ -118,12 +149,23 @@ def hogbatch(arguments):
                  *([method, *(cell(one, method) for one in found.values())] for method in (CPU, GPU, FIXED, ADAPTIVE)),
                  ["better of both / better alone", *(say(better(one), ".2f", "none") for one in found.values())]],
                 "Virtual seconds to the goal")
-    compare(figures(found), "The paper's figures, read off its plots")
+    compare(figures(found, arguments), "The paper's figures, read off its plots")
+    print_table(["", "examples: a thread", "GPU", "ms: a thread", "GPU", "at these times the CPU's share", "measured"],
+                [[f"{name}, {gpu.upper()}", *balance(one)] for (name, gpu), one in found.items()], "An update of Adaptive Hogbatch, on average")
     if arguments.plots:
         draw(found, arguments.plots)
     if arguments.torch:
         beside_pytorch(arguments)
     return "virtual times, one run each"
+
+
+def balance(one):
+    """Cells: examples and milliseconds of an update, the CPU's share that follows from the times, and that of the run."""
+    if ADAPTIVE not in one.runs:
+        return ["diverged"] * 6
+    small, thread, large, gpu = one.updates(ADAPTIVE)
+    return [f"{small:.0f}", f"{large:.0f}", f"{thread:.1f}", f"{gpu:.1f}", f"{one.threads / thread / (one.threads / thread + 1 / gpu):.2f}",
+            f"{one.share(ADAPTIVE):.2f}"]
 
 
 def better(one):
