@@ -122,7 +122,8 @@ def figures(found, arguments):
     for (name, gpu), one in found.items():
         if (name, gpu) == ("covtype", "k80"):
             for method, than, paper in (FIXED, (CPU, GPU), 40 / 4.5), (FIXED, (ADAPTIVE,), 8.8 / 4.5), (ADAPTIVE, (CPU, GPU), 40 / 8.8):
-                yield Compared(f"covtype, K80: {SHORT[method]}, times as fast as {SHORT.get(than[0], 'a device alone')}", paper, one.faster(method, *than))
+                title = f"covtype, K80: {SHORT[method]}, times as fast as {SHORT.get(than[0], 'a device alone')}"
+                yield Compared(title, paper, one.faster(method, *than))
         for method in (FIXED, ADAPTIVE):
             title = f"{name}, {gpu.upper()}, {SHORT[method]}"
             yield Compared(f"{title}: CPU's share of updates", SHARES[gpu, method], one.share(method))
@@ -152,7 +153,7 @@ def hogbatch(arguments):
                  *([method, *(cell(one, method) for one in found.values())] for method in (CPU, GPU, FIXED, ADAPTIVE)),
                  ["better of both / better alone", *(say(better(one), ".2f", "none") for one in found.values())]],
                 "Virtual seconds to the goal")
-    compare(figures(found, arguments), "The paper's figures, read off its plots")
+    compare(figures(found, arguments), "The paper's figures, read off its plots", notes=False)
     print_table(["Adaptive's updates", "a thread's", "the GPU's", "CPU's share"],
                 [[f"{name}, {gpu.upper()}", *balance(one)] for (name, gpu), one in found.items()], "Examples in time, on average, and what follows")
     if arguments.plots:
