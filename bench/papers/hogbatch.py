@@ -131,7 +131,7 @@ def figures(found, arguments):
                 for device, busy in BUSY[method].items():
                     yield Compared(f"{title}: {device} busy", busy, one.node(method, "busy")[device])
         if (name, gpu) == ("covtype", "k80"):
-            yield Compared(f"{title}, CPU {SLOWER} times slower: its share", SHARES[gpu, ADAPTIVE], beside_a_slower_cpu(gpu, arguments))
+            yield Compared(f"{title}, CPU computes {SLOWER} times slower: its share", SHARES[gpu, ADAPTIVE], beside_a_slower_cpu(gpu, arguments))
 
 
 def draw(found, folder):
