@@ -89,10 +89,14 @@ def make_step(name, shape, classes, variant, precision="f32", wrap=None):
     """A function that trains the model by one batch and returns the loss. wrap: what joins the model to those of other ranks."""
     torch.manual_seed(1)
     memory = torch.contiguous_format if variant == "eager" else torch.channels_last
-    model = make_model(name, classes).to(memory_format=memory).train()
+    model, momentum = make_model(name, classes), 0.9
+    if name.startswith("sigmoid-"):  # which the papers train by plain SGD
+        model(torch.rand(shape))  # its layers take their inputs from this
+        momentum = 0
+    model = model.to(memory_format=memory).train()
     model = wrap(model) if wrap else model
     loss_of = nn.CrossEntropyLoss()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.001, momentum=0.9, fused=True)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.001, momentum=momentum, fused=True)
     batches = itertools.cycle([(torch.rand(shape).contiguous(memory_format=memory), torch.randint(classes, (shape[0],))) for _ in range(4)])
 
     def loss(x, y):

@@ -18,14 +18,15 @@ class Compared(NamedTuple):
     close = property(lambda self: self.ours is not None and 1 / CLOSE <= self.ratio <= CLOSE)
 
 
-def compare(figures, title=""):
-    """Prints these figures, each as soon as it is there, and how many of them are within a factor of 1.5."""
-    seen = []
+def compare(figures, title="", notes=True):
+    """Prints these figures, each as soon as it is there, and how many of them are within a factor of 1.5. notes: with a column of them."""
+    seen, columns = [], ["figure", "paper", "ours", "ours / paper", *(["note"] if notes else [])]
 
     def rows():
         for figure in figures:
             seen.append(figure)
-            yield [figure.what, say(figure.paper, figure.form), say(figure.ours, figure.form, "none"), say(figure.ratio, ".2f"), figure.note]
+            cells = [figure.what, say(figure.paper, figure.form), say(figure.ours, figure.form, "none"), say(figure.ratio, ".2f"), figure.note]
+            yield cells[:len(columns)]
 
-    print_table(["figure", "paper", "ours", "ours / paper", "note"], rows(), title)
+    print_table(columns, rows(), title)
     print(f"\nWithin a factor of {CLOSE}: {sum(figure.close for figure in seen)} of {len(seen)}.", flush=True)

@@ -5,12 +5,13 @@ usage: bench/paper.py hogbatch [options]
 The jobs are examples/papers/hogbatch-*.toml, the speeds examples/devices. A method has the best of its rates. Both Hogbatches run as published.
 With --torch a step of the same network by PyTorch on this CPU, beside ours. --plots DIR gets the loss and the busy fractions over time.
 """
+import argparse
 import importlib.util
 import pathlib
 import sys
 import tomllib
 
-from devices import BOTH, METHODS, best_curves, hogwild, losses_of, seconds_to, whole
+from devices import BOTH, METHODS, best_curves, hogwild, losses_of, seconds_to, whole, write_curve
 from lib.comparison import Compared, compare
 from lib.options import part
 from lib.places import DATA, ROOT
@@ -19,13 +20,21 @@ from lib.runner import Server, at_once, trained, write_job
 from lib.tables import print_table, say
 
 CPU, GPU, FIXED, ADAPTIVE = "CPU, 1 a thread", "GPU, 8192", "hogbatch, 1 and 8192", "adaptive_hogbatch"
-RATE = {CPU: "0.08/16", GPU: "0.4", FIXED: "0.4/80", ADAPTIVE: "0.64/2048"}  # of --one-rate
+SHORT = {FIXED: "Hogbatch", ADAPTIVE: "Adaptive"}
+# Of --one-rate, found by short runs.
+RATE = {CPU: "0.08/16", GPU: "0.4", FIXED: "0.4/80", ADAPTIVE: "0.64/2048"}
+RATES = {"w8a": {CPU: "0.02/16", GPU: "0.05", FIXED: "0.05/40", ADAPTIVE: "0.16/2048"}}
 WINDOWS = 20
-SECONDS = {"covtype": 2.0, "w8a": 0.7, "delicious": 0.6}  # virtual, of a run
+SECONDS = {"covtype": 5.0, "w8a": 0.7, "delicious": 0.6}  # virtual, of a run
 FULL_COVTYPE = DATA / "covtype/covtype.data.gz"
 # Read off the paper's plots, ranges by their middle: of the updates, the CPU's fraction; of the time, CPU and GPU busy.
 SHARES = {("k80", FIXED): 0.925, ("v100", FIXED): 0.925, ("k80", ADAPTIVE): 0.755, ("v100", ADAPTIVE): 0.56}
+SLOWER, SLOWER_SECONDS = 20, 4.0  # a CPU whose threads compute so much more slowly, and how long it trains
 BUSY = {FIXED: {"cpu": 0.8, "emulated:0": 0.9}, ADAPTIVE: {"cpu": 0.7, "emulated:0": 0.5}}
+
+
+def gpu_file(name):
+    return str(ROOT / f"examples/devices/{name}.toml")
 
 
 def job_of(name, width, folder):
@@ -39,13 +48,32 @@ def job_of(name, width, folder):
     return write_job(folder / f"hogbatch-{name}-{width}.toml", job | {"node": {"threads": 1}})
 
 
+def share_of(run):
+    """The CPU's fraction of the updates."""
+    updates = run.end["node"]["updates"]
+    return updates["cpu"] / sum(updates.values())
+
+
+def beside_a_slower_cpu(gpu, arguments):
+    """The CPU's fraction of Adaptive's updates on covtype if its threads compute 1 / SLOWER as fast; their memory is as fast as before."""
+    curve = tomllib.loads(pathlib.Path(arguments.cpu).read_text(encoding="utf-8"))
+    curve["operations_per_second"] /= SLOWER
+    slower = argparse.Namespace(**vars(arguments) | {"cpu": str(write_curve(arguments.runs / f"cpu-{SLOWER}-times-as-slow.toml", curve)),
+                                                     "gpu": gpu_file(gpu)})
+    _, run = losses_of(job_of("covtype", arguments.width, arguments.runs), ADAPTIVE, RATE[ADAPTIVE], SLOWER_SECONDS, slower)
+    return share_of(run)
+
+
 class Trained:
     """All methods on one set of data beside one GPU: each at its best rate."""
 
     def __init__(self, name, gpu, arguments):
-        arguments.gpu = str(ROOT / f"examples/devices/{gpu}.toml")
+        arguments.gpu = gpu_file(gpu)
+        self.threads = tomllib.loads(pathlib.Path(arguments.cpu).read_text(encoding="utf-8"))["threads"]
         job, seconds = job_of(name, arguments.width, arguments.runs), arguments.seconds or SECONDS[name]
-        keys = [(method, rate) for method in (CPU, GPU, FIXED, ADAPTIVE) for rate in ([RATE[method]] if arguments.one_rate else METHODS[method][2])]
+        one = RATES.get(name, RATE)
+        keys = [(method, rate) for method in (CPU, GPU, FIXED, ADAPTIVE)
+                for rate in sorted({one[method], *([] if arguments.one_rate else METHODS[method][2])})]
         results = dict(zip(keys, at_once(lambda key: losses_of(job, *key, seconds, arguments), keys, arguments.jobs)))
         self.goal, self.curves = best_curves(results)
         self.seconds = {method: seconds_to(curve, self.goal) for method, curve in self.curves.items()}
@@ -56,8 +84,14 @@ class Trained:
         return self.runs[method].end["node"][measure]
 
     def share(self, method):
-        updates = self.node(method, "updates")
-        return updates["cpu"] / sum(updates.values())
+        return share_of(self.runs[method])
+
+    def updates(self, method):
+        """Of each device: mean examples of an update, and milliseconds that one takes: of one thread, where it has several."""
+        node, seconds = self.runs[method].end["node"], self.runs[method].end["seconds"]
+        for device, workers in zip(BOTH, (self.threads, 1)):
+            yield node["examples"][device] / node["updates"][device]
+            yield 1e3 * workers * node["busy"][device] * seconds / node["updates"][device]
 
     def busy_curves(self, method):
         """Of each device, its busy fraction over the virtual seconds, in WINDOWS parts of the run."""
@@ -71,11 +105,10 @@ class Trained:
                 began, busy = now, [0.0, 0.0]
         return dict(zip((f"{method}: {device}" for device in BOTH), curves))
 
-    def faster(self, method, than):
-        """How many times as fast it is; where `than` does not reach the goal, at least so many times."""
-        if method not in self.curves or not self.seconds[method] or than not in self.curves:
-            return None
-        return (self.seconds[than] or self.curves[than][-1][0]) / self.seconds[method]
+    def faster(self, method, *than):
+        """How many times as fast it is as the best of these; where they do not reach the goal, at least so many times."""
+        others = [self.seconds[one] or self.curves[one][-1][0] for one in than if one in self.curves]
+        return min(others) / self.seconds[method] if others and self.seconds.get(method) else None
 
 
 def cell(one, method):
@@ -84,19 +117,21 @@ def cell(one, method):
     return say(one.seconds[method], ".3f") or f"> {one.curves[method][-1][0]:.2f}"
 
 
-def figures(found):
+def figures(found, arguments):
     """The paper's figures beside ours."""
     for (name, gpu), one in found.items():
         if (name, gpu) == ("covtype", "k80"):
-            yield Compared("covtype, K80: seconds of the CPU / CPU+GPU", 8.9, one.faster(FIXED, CPU), note="paper: more than 40 / 4.5")
-            yield Compared("covtype, K80: seconds of the GPU / CPU+GPU", 8.9, one.faster(FIXED, GPU), note="paper: more than 40 / 4.5")
-            yield Compared("covtype, K80: seconds of Adaptive / CPU+GPU", 1.96, one.faster(FIXED, ADAPTIVE), note="paper: 8.8 / 4.5")
+            for method, than, paper in (FIXED, (CPU, GPU), 40 / 4.5), (FIXED, (ADAPTIVE,), 8.8 / 4.5), (ADAPTIVE, (CPU, GPU), 40 / 8.8):
+                title = f"covtype, K80: {SHORT[method]}, times as fast as {SHORT.get(than[0], 'a device alone')}"
+                yield Compared(title, paper, one.faster(method, *than))
         for method in (FIXED, ADAPTIVE):
-            title = f"{name}, {gpu.upper()}, {method}"
-            yield Compared(f"{title}: the CPU's share of the updates", SHARES[gpu, method], one.share(method))
+            title = f"{name}, {gpu.upper()}, {SHORT[method]}"
+            yield Compared(f"{title}: CPU's share of updates", SHARES[gpu, method], one.share(method))
             if (name, gpu) == ("covtype", "k80"):
                 for device, busy in BUSY[method].items():
                     yield Compared(f"{title}: {device} busy", busy, one.node(method, "busy")[device])
+        if (name, gpu) == ("covtype", "k80"):
+            yield Compared(f"{title}, CPU computes {SLOWER} times slower: its share", SHARES[gpu, ADAPTIVE], beside_a_slower_cpu(gpu, arguments))
 
 
 def draw(found, folder):
@@ -118,7 +153,9 @@ def hogbatch(arguments):
                  *([method, *(cell(one, method) for one in found.values())] for method in (CPU, GPU, FIXED, ADAPTIVE)),
                  ["better of both / better alone", *(say(better(one), ".2f", "none") for one in found.values())]],
                 "Virtual seconds to the goal")
-    compare(figures(found), "The paper's figures, read off its plots")
+    compare(figures(found, arguments), "The paper's figures, read off its plots", notes=False)
+    print_table(["Adaptive's updates", "a thread's", "the GPU's", "CPU's share"],
+                [[f"{name}, {gpu.upper()}", *balance(one)] for (name, gpu), one in found.items()], "Examples in time, on average, and what follows")
     if arguments.plots:
         draw(found, arguments.plots)
     if arguments.torch:
@@ -126,10 +163,17 @@ def hogbatch(arguments):
     return "virtual times, one run each"
 
 
+def balance(one):
+    """Cells: examples and milliseconds of an update, and the CPU's share that follows from the times."""
+    if ADAPTIVE not in one.runs:
+        return ["diverged"] * 3
+    small, thread, large, gpu = one.updates(ADAPTIVE)
+    return [f"{small:.0f} in {thread:.1f} ms", f"{large:.0f} in {gpu:.1f} ms", f"{one.threads / thread / (one.threads / thread + 1 / gpu):.2f}"]
+
+
 def better(one):
     """How many times as fast the better Hogbatch is as the better device alone."""
-    ratios = [min(filter(None, [one.faster(method, alone) for alone in (CPU, GPU)]), default=None) for method in (FIXED, ADAPTIVE)]
-    return max(filter(None, ratios), default=None)
+    return max(filter(None, [one.faster(method, CPU, GPU) for method in (FIXED, ADAPTIVE)]), default=None)
 
 
 def beside_pytorch(arguments):

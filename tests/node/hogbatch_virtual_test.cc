@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -81,6 +82,22 @@ class HogbatchInVirtualTime : public testing::Test {
     return outcome;
   }
 
+  /// Of a thread's update and of the device's, which is merged on the CPU; it also copies the
+  /// values to where the device gets them and the gradient from where it puts it.
+  std::pair<double, double> UpdateSeconds(int64_t cpu_batch, int64_t device_batch) {
+    Job job(Settings("hogbatch"));  // for its costs
+    const auto parameters = double(job.graph().layout().size());
+    const Cost update = CostOfUpdate(job.state(), job.graph().layout().size());
+    Cost by_thread = job.graph().Price(cpu_batch), by_device = job.graph().Price(device_batch);
+    by_thread += update;
+    by_device.device_bytes = 2 * 4 * parameters;  // the values there, the gradient back
+    Cost on_host = update;
+    on_host.bytes += 2 * by_device.device_bytes;  // read and written
+    return {CpuCurve().Seconds(by_thread, {.examples = cpu_batch, .threads = kThreads}),
+            DeviceCurve().Seconds(by_device, {.examples = device_batch}) +
+                CpuCurve().Seconds(on_host, {.examples = device_batch, .threads = kThreads})};
+  }
+
   std::unique_ptr<Device> device_ = NewEmulatedDevice(0, {});
 };
 
@@ -102,25 +119,12 @@ TEST_F(HogbatchInVirtualTime, IsTheSameTwice) {
 }
 
 /// n examples take n / (threads b / t + B / T) seconds, with updates of b examples in t seconds by
-/// a thread and of B in T by the device, whose update is merged on the CPU, which also copies the
-/// values to where the device gets them and the gradient from where it puts it.
+/// a thread and of B in T by the device.
 TEST_F(HogbatchInVirtualTime, TakesTheTimesThatTheSpeedsSay) {
   const Batch batch = DrawnBatch(6000, 0);
   const Outcome outcome = Round(Settings("hogbatch"), batch);
 
-  Job job(Settings("hogbatch"));  // for its costs
-  const auto parameters = double(job.graph().layout().size());
-  const Cost update = CostOfUpdate(job.state(), job.graph().layout().size());
-  Cost by_thread = job.graph().Price(kCpuBatch), by_device = job.graph().Price(kDeviceBatch);
-  by_thread += update;
-  by_device.device_bytes = 2 * 4 * parameters;  // the values there, the gradient back
-  const double thread_seconds =
-      CpuCurve().Seconds(by_thread, {.examples = kCpuBatch, .threads = kThreads});
-  Cost on_host = update;
-  on_host.bytes += 2 * by_device.device_bytes;  // read and written
-  const double device_seconds =
-      DeviceCurve().Seconds(by_device, {.examples = kDeviceBatch}) +
-      CpuCurve().Seconds(on_host, {.examples = kDeviceBatch, .threads = kThreads});
+  const auto [thread_seconds, device_seconds] = UpdateSeconds(kCpuBatch, kDeviceBatch);
   const double rate = kThreads * kCpuBatch / thread_seconds + kDeviceBatch / device_seconds;
   const double seconds = double(batch.size) / rate;
 
@@ -202,6 +206,22 @@ TEST_F(HogbatchInVirtualTime, TheCpusShareOfTheUpdatesIsThatOfThePaper) {
         EXPECT_LE(share, 0.81) << form;
       }
     }
+}
+
+/// Where the CPU is ahead with its largest batches beside the device's least, both stay there: the
+/// shares are those of the times of an update, however far from equal.
+TEST_F(HogbatchInVirtualTime, AdaptiveAtBothLimitsHasTheSharesOfTheTimes) {
+  JobSettings settings = Settings("adaptive_hogbatch");
+  settings.node = {{"form", "paper"},
+                   {"adaptive_cpu_most", kCpuBatch},
+                   {"adaptive_device_least", 2 * kDeviceBatch},
+                   {"hogbatch_device_batch", 4 * kDeviceBatch}};
+  const Outcome outcome = Round(settings, DrawnBatch(12000, 0));
+  const auto [thread, device] = UpdateSeconds(kCpuBatch, 2 * kDeviceBatch);
+  const double expected = kThreads / thread / (kThreads / thread + 1 / device);
+  EXPECT_GT(expected, 0.81);  // the most in the paper
+  EXPECT_NEAR(double(outcome.work[0].updates) / double(outcome.updates), expected, 0.01);
+  EXPECT_NEAR(double(outcome.work[0].examples) / double(outcome.work[0].updates), kCpuBatch, 0.1);
 }
 
 TEST_F(HogbatchInVirtualTime, EndsWhereADevicesSpeedIsNotKnown) {
