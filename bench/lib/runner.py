@@ -98,7 +98,7 @@ class Run:
             [line for line in lines if line["event"] == kind] for kind in ("start", "epoch", "evaluation", "end"))
         self.start, self.end, self.ends = self.starts[0], ends[-1] if ends else {"reason": "none"}, ends
         for line, session in zip(lines, itertools.accumulate(line["event"] == "end" for line in lines)):
-            line["session"] = session  # the place of an epoch's end in `ends`
+            line["session"] = session  # the place of its end in `ends`
         seconds = 0.0
         for epoch in self.epochs:  # training alone, without evaluations
             seconds += self.start["train_examples"] / epoch.get("examples_per_second", math.inf)
@@ -116,9 +116,9 @@ class Run:
         """(x, metric) after each evaluation; x: seconds, train_seconds or epoch."""
         return [(epoch[x], epoch["test"][metric]) for epoch in self.epochs if epoch.get("test")]
 
-    def searched(self, epoch):
-        """Virtual seconds of a planner's searches up to this epoch, without the trial that training goes on from."""
-        end = self.ends[epoch["session"]]
+    def searched(self, event):
+        """Virtual seconds of a planner's searches up to an event, without the trials that training goes on from."""
+        end = self.ends[event["session"]]
         return end["virtual_seconds"] - end["seconds"]
 
     def virtual_curve(self, metric="accuracy"):

@@ -241,7 +241,7 @@ def optimizer(arguments):
 def optimizer_on(job, arguments):
     groups, limit = (1, 2, 4, 8), arguments.limit
     momenta = (0.0, 0.9) if arguments.quick else MOMENTA
-    rates = (0.1, 0.01)  # lower ones reach no target in time
+    rates = (0.1, 0.01)  # lower ones are later
     static = list(itertools.product(groups, momenta, rates))
 
     def run(case):
@@ -260,21 +260,21 @@ def optimizer_on(job, arguments):
 
     target = tomllib.loads(job.read_text(encoding="utf-8"))["train"]["target"]["at_least"]
     last = {accuracy: compared(accuracy) for accuracy in [*(one for one in arguments.targets if one < target), target]}
-    trials = auto.searched(auto.epochs[0])
-    print_table(["accuracy", "best static choice: groups, momentum, rate", "seconds", "of the cold start", "the optimizer", "times the best",
-                 "the worse of 1 and 8 groups"],
+    trials = auto.searched(auto.start)
+    print_table(["accuracy", "groups, momentum, rate", "best static s", "times the cold start", "optimizer s", "times the best"],
                 ([accuracy, best and ", ".join(map(str, best)), say(seconds, ".1f"), say(seconds and seconds / trials, ".1f"), say(own, ".1f"),
-                  say(own and seconds and own / seconds, ".2f"), f"{worse:.1f}"] for accuracy, (best, seconds, own, worse) in last.items()),
+                  say(own and seconds and own / seconds, ".2f")] for accuracy, (best, seconds, own, _) in last.items()),
                 f"Virtual seconds to an accuracy, {job.stem}; the cold start: {trials:.1f}")
-    _, best, own, worse = last[target]
+    best, own, worse = last[target][1:]
     yield Compared(f"{job.stem}: the optimizer, times the best static choice", 1.1, own and best and own / best, note="at most 1.1")
-    yield Compared(f"{job.stem}: the worse of 1 and 8 groups at momentum 0.9, times the optimizer", 1.9, own and worse / own, note="1.9 to 12")
+    yield Compared(f"{job.stem}: the worse of 1 and 8 groups at momentum 0.9, times the optimizer", 1.9, own and worse / own,
+                   note="1.9 to 12" if worse < limit else "1.9 to 12; ours at least")
 
 
 PARTS = [lowering, team, devices, groups, law, tuned, optimizer]
 
 
-@part(only=[one.__name__ for one in PARTS], jobs=["digits", "fashion"], targets=[0.85, 0.86, 0.87], batch=256, rounds=3, epoch=30.0,
+@part(only=[one.__name__ for one in PARTS], jobs=["digits", "fashion"], targets=[0.85, 0.87], batch=256, rounds=3, epoch=30.0,
       limit=120.0, groups=[1, 2, 4, 8, 16], seeds=[1, 2],
       rates=[0.4, 0.2, 0.1, 0.05, 0.025, 0.0125, 0.006], epochs=4,
       quick={"jobs": ["digits"], "batch": 16, "rounds": 1, "limit": 15.0, "groups": [1, 4], "seeds": [1], "rates": [0.1, 0.02], "epochs": 4})
