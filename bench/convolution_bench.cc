@@ -265,6 +265,7 @@ class LoweringParts {
 /// the batch at once, of that lowering; a team's partition, with the sum of all their gradients;
 /// and all its operations at the rate of a large product.
 void MeasureParts(int team, int64_t batch) {
+  Check(team > 0 && batch >= team, "a batch needs an image for each thread of the team");
   const SquareProduct product(1024, DType::kF32);
   for (const BenchConvolution& c : CaffeNet().convolutions) {
     const double image = LoweredSeconds(c, batch, ConvolutionAlgorithm::kLowerImage, 0, 0);
