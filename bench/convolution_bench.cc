@@ -6,11 +6,13 @@
 //        convolution_bench shapes THREADS auto|winograd    (lowered gradients, Winograd)
 //        convolution_bench lowering THREADS BATCH [ALGORITHM PARTITIONS IMAGES]    (one
 //        point: its seconds)
+//        convolution_bench parts TEAM BATCH    (what one thread of a team does in lowering)
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <dnnl.hpp>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,7 @@
 #include "base/median.h"
 #include "bench/convolution_table.h"
 #include "bench/rate.h"
+#include "kernels/convolution/cpu_lowering.h"
 
 namespace {
 
@@ -143,24 +146,34 @@ void MeasureNetwork(const BenchNetwork& network, DType type, ConvolutionAlgorith
   std::fflush(stdout);
 }
 
-/// Seconds of forward and backward of CaffeNet's convolutions; less than 0: does not fit memory.
+/// The median of three.
+template <typename Call>
+double UsualSeconds(const Call& call) {
+  std::vector<double> seconds(3);
+  for (double& s : seconds) s = Seconds(call);
+  return Median(seconds);
+}
+
+/// Of forward and backward.
+double LoweredSeconds(const BenchConvolution& c, int64_t batch, ConvolutionAlgorithm algorithm,
+                      int64_t partitions, int64_t images) {
+  ConvolutionShape shape = c.Shape(batch);
+  shape.algorithm = algorithm;
+  shape.partitions = partitions;
+  shape.lowered_images = images;
+  Convolution convolution(shape);
+  return UsualSeconds([&] {
+    convolution.Forward();
+    convolution.Backward(shape.input_gradient);
+  });
+}
+
+/// Of CaffeNet's convolutions.
 double LoweredSeconds(int64_t batch, ConvolutionAlgorithm algorithm, int64_t partitions,
                       int64_t images) {
   double sum = 0;
-  for (const BenchConvolution& c : CaffeNet().convolutions) {
-    ConvolutionShape shape = c.Shape(batch);
-    shape.algorithm = algorithm;
-    shape.partitions = partitions;
-    shape.lowered_images = images;
-    Convolution convolution(shape);
-    std::vector<double> seconds(3);
-    for (double& s : seconds)
-      s = Seconds([&] {
-        convolution.Forward();
-        convolution.Backward(shape.input_gradient);
-      });
-    sum += Median(seconds);
-  }
+  for (const BenchConvolution& c : CaffeNet().convolutions)
+    sum += LoweredSeconds(c, batch, algorithm, partitions, images);
   return sum;
 }
 
@@ -178,6 +191,97 @@ void MeasureLowering(int64_t batch) {
       std::fflush(stdout);
     }
   fmt::print("| direct | {:.3f} | {:.2f}x |\n", direct, caffe / direct);
+}
+
+/// Row-major matrices: c = a b.
+struct Product {
+  int64_t rows = 0, columns = 0, inner = 0;
+  bool a_transposed = false, b_transposed = false;
+};
+
+/// Of the part of one thread, where a team divides the longer side of c.
+double SecondsOf(Product p, int team) {
+  int64_t& longer = p.rows > p.columns ? p.rows : p.columns;
+  longer = (longer + team - 1) / team;
+  const Buffer a = RandomValues(p.rows * p.inner, 1, 1),
+               b = RandomValues(p.inner * p.columns, 1, 2),
+               c = RandomValues(p.rows * p.columns, 1, 3);
+  return UsualSeconds([&] {
+    dnnl_sgemm(p.a_transposed ? 'T' : 'N', p.b_transposed ? 'T' : 'N', p.rows, p.columns, p.inner,
+               1, a.As<float>(), p.a_transposed ? p.rows : p.inner, b.As<float>(),
+               p.b_transposed ? p.inner : p.columns, 0, c.As<float>(), p.columns);
+  });
+}
+
+/// Of a batch's lowering, with `images` in a matrix, and of what each partition adds to the
+/// weights' gradient; its products image by image, by one thread and by a thread of a team.
+class LoweringParts {
+ public:
+  explicit LoweringParts(const ConvolutionShape& shape)
+      : s_(shape), out_(shape.Output()), input_(RandomValues(s_.Input().Count(), 1, 1)) {
+    for (int64_t g = 0; g < s_.groups; ++g) groups_.emplace_back(s_, g);
+  }
+
+  double LoweringSeconds(int64_t images) const {
+    const int64_t matrix = Pixels() * Width(), image = s_.Input().Count() / s_.batch;
+    const Buffer rows(Cpu(), images * matrix * 4);
+    return UsualSeconds([&] {
+      for (int64_t n = 0; n < s_.batch; ++n)
+        for (const cpu::Lowering& group : groups_) {
+          float* const its = rows.As<float>() + n % images * matrix;
+          float* const its_image = input_.As<float>() + n * image;
+          for (int pass = 0; pass < 2; ++pass) group.Lower(its_image, its);  // and for the weights
+          if (s_.input_gradient) group.AddBack(its, its_image);
+        }
+    });
+  }
+
+  double ProductSeconds(int team) const {
+    const int64_t outputs = s_.outputs / s_.groups;
+    double sum = SecondsOf({Pixels(), outputs, Width(), false, true}, team) +
+                 SecondsOf({outputs, Width(), Pixels(), true, false}, team);
+    if (s_.input_gradient) sum += SecondsOf({Pixels(), Width(), outputs}, team);
+    return sum * static_cast<double>(s_.groups * s_.batch);
+  }
+
+  double AddingSeconds() const {
+    const Buffer packed = RandomValues(s_.Weight().Count(), 1, 2);
+    const Buffer sum = RandomValues(s_.Weight().Count(), 1, 3);
+    return UsualSeconds([&] { groups_[0].AddWeights(packed.As<float>(), sum.As<float>()); });
+  }
+
+ private:
+  int64_t Pixels() const { return out_[2] * out_[3]; }
+  int64_t Width() const { return groups_[0].width(); }
+
+  ConvolutionShape s_;
+  Shape out_;
+  Buffer input_;
+  std::vector<cpu::Lowering> groups_;
+};
+
+/// Prints for each of CaffeNet's convolutions, on one thread, seconds of forward and backward:
+/// image by image, of that lowering, products, and the part of the products of a thread of a team;
+/// the batch at once, of that lowering; a team's partition, with the sum of all their gradients;
+/// and all its operations at the rate of a large product.
+void MeasureParts(int team, int64_t batch) {
+  Check(team > 0 && batch >= team, "a batch needs an image for each thread of the team");
+  const SquareProduct product(1024, DType::kF32);
+  for (const BenchConvolution& c : CaffeNet().convolutions) {
+    const double image = LoweredSeconds(c, batch, ConvolutionAlgorithm::kLowerImage, 0, 0);
+    const double all = LoweredSeconds(c, batch, ConvolutionAlgorithm::kLowerBatch, 1, 0);
+    const double partition =
+        LoweredSeconds(c, batch / team, ConvolutionAlgorithm::kLowerBatch, 1, 0);
+    const Convolution convolution(c.Shape(batch));
+    const LoweringParts parts(convolution.shape());
+    const double rate = product.Operations() / UsualSeconds([&] { product.Run(); });
+    const double passes = convolution.shape().input_gradient ? 3 : 2;
+    fmt::print("{} {} {} {} {} {} {} {}\n", image, parts.LoweringSeconds(1),
+               parts.ProductSeconds(1), parts.ProductSeconds(team), all,
+               parts.LoweringSeconds(batch), partition + (team - 1) * parts.AddingSeconds(),
+               passes * convolution.Operations() / rate);
+    std::fflush(stdout);
+  }
 }
 
 /// Prints one line: forward and backward of a convolution by this algorithm and by the direct
@@ -240,6 +344,9 @@ int main(int argc, char** argv) {
   } else if (words.size() == 6 && words[0] == "lowering") {
     fmt::print("{:.3f}\n", LoweredSeconds(std::stoll(words[2]), AlgorithmOf(words[3]),
                                           std::stoll(words[4]), std::stoll(words[5])));
+  } else if (words.size() == 3 && words[0] == "parts") {
+    SetKernelThreads(1);
+    MeasureParts(std::stoi(words[1]), std::stoll(words[2]));
   } else if (words.size() == 3 && words[0] == "shapes") {
     MeasureShapes(AlgorithmOf(words[2]));
   } else if (words.size() >= 4 && words[0] == "networks") {
@@ -254,7 +361,8 @@ int main(int argc, char** argv) {
     fmt::print(stderr,
                "usage: convolution_bench networks THREADS f32|bf16 ALGORITHM [NETWORK]\n"
                "       convolution_bench shapes THREADS auto|winograd\n"
-               "       convolution_bench lowering THREADS BATCH [ALGORITHM PARTITIONS IMAGES]\n");
+               "       convolution_bench lowering THREADS BATCH [ALGORITHM PARTITIONS IMAGES]\n"
+               "       convolution_bench parts TEAM BATCH\n");
     return 2;
   }
   return 0;

@@ -1,6 +1,7 @@
 """Runs yoke for the benchmarks: commands, and jobs that are trained once and then read from their run directories."""
 import concurrent.futures
 import functools
+import itertools
 import json
 import math
 import pathlib
@@ -95,7 +96,9 @@ class Run:
         lines = list(map(json.loads, (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()))
         self.starts, self.epochs, self.evaluations, ends = (
             [line for line in lines if line["event"] == kind] for kind in ("start", "epoch", "evaluation", "end"))
-        self.start, self.end = self.starts[0], ends[-1] if ends else {"reason": "none"}
+        self.start, self.end, self.ends = self.starts[0], ends[-1] if ends else {"reason": "none"}, ends
+        for line, session in zip(lines, itertools.accumulate(line["event"] == "end" for line in lines)):
+            line["session"] = session  # the place of its end in `ends`
         seconds = 0.0
         for epoch in self.epochs:  # training alone, without evaluations
             seconds += self.start["train_examples"] / epoch.get("examples_per_second", math.inf)
@@ -112,6 +115,15 @@ class Run:
     def curve(self, x="seconds", metric="accuracy"):
         """(x, metric) after each evaluation; x: seconds, train_seconds or epoch."""
         return [(epoch[x], epoch["test"][metric]) for epoch in self.epochs if epoch.get("test")]
+
+    def searched(self, event):
+        """Virtual seconds of a planner's searches up to an event, without the trials that training goes on from."""
+        end = self.ends[event["session"]]
+        return end["virtual_seconds"] - end["seconds"]
+
+    def virtual_curve(self, metric="accuracy"):
+        """(virtual seconds with the searches, metric) after each evaluation."""
+        return [(epoch["seconds"] + self.searched(epoch), epoch["test"][metric]) for epoch in self.epochs if epoch.get("test")]
 
     def reaches(self, value, x="seconds"):
         return first_at(self.curve(x), value)

@@ -1,6 +1,7 @@
 """The figures of docs/: registry and pages agree, a new table takes its place, and the runner of benchmarks counts and prints."""
 import contextlib
 import io
+import json
 import os
 import pathlib
 import subprocess
@@ -94,6 +95,16 @@ class RunnerTest(unittest.TestCase):
         job = runner.write_job(self.folder / "job.toml", {"train": {"epochs": 3}})
         folders = {runner.trained(job, {}, self.folder, launcher=launcher).folder for launcher in ((), ["env"], ["env", "A=1"])}
         self.assertEqual(len(folders), 3)
+
+    def test_searches_count_in_virtual_time(self):
+        def epoch(seconds):
+            return {"event": "epoch", "seconds": seconds, "test": {"accuracy": seconds / 10}}
+
+        start, ends = {"event": "start", "train_examples": 1}, [{"event": "end", "seconds": 3.0, "virtual_seconds": 8.0},
+                                                                {"event": "end", "seconds": 4.0, "virtual_seconds": 10.5}]
+        lines = [start, epoch(1.0), epoch(3.0), ends[0], start, epoch(4.0), ends[1]]
+        (self.folder / "metrics.jsonl").write_text("\n".join(json.dumps({"examples_per_second": 1, **line}) for line in lines))
+        self.assertEqual(runner.Run(self.folder).virtual_curve(), [(6.0, 0.1), (8.0, 0.3), (10.5, 0.4)])
 
     def test_medians_in_turn(self):
         calls = []
