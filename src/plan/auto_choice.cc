@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "plan/choice.h"
 #include "plan/omnivore.h"
+#include "plan/rates_apart.h"
 #include "train/number_format.h"
 #include "train/run_limits.h"
 
@@ -24,6 +25,7 @@ constexpr double kLeastSpeeds = 2 * kShortestTrial;  // seconds of trials of two
 constexpr double kFirstTrial = 1;      // seconds of the default's training before a search
 constexpr double kLongestProfile = 3;  // seconds
 constexpr double kForTrials = 0.7;     // of a search's time
+constexpr double kForRates = 0.5;      // of that time in virtual time, on replicas apart
 /// Of all trials of the parts together in virtual time: fewer tell nothing.
 constexpr double kFewestTrialUpdates = 200;
 constexpr int64_t kFirstSteps = 50;    // in virtual time, in place of kFirstTrial
@@ -123,9 +125,8 @@ Trial AutoChoice::FirstTrials() {
   const Tunes first = {tunes_.rate, tunes_.momentum && order_.choices.open.empty()};
   if (first.any()) {
     Trial last = Tune(first);
-    const bool trains = last.failure.empty() && !last.ended && !decision_.progress.empty();
-    return first.rate && IsTunedAlone() && !order_.choices.open.empty() && trains ? TrainOn()
-                                                                                  : last;
+    const bool apart = first.rate && IsTunedApart() && last.curve.empty();
+    return apart && !order_.choices.open.empty() ? TrainOn() : last;
   }
   if (priced_) return {};
   const std::string run = order_.folder + "/default";
@@ -134,12 +135,12 @@ Trial AutoChoice::FirstTrials() {
   return trial;
 }
 
-/// In virtual time the rate is tuned on the first of several replicas.
-bool AutoChoice::IsTunedAlone() const {
-  return order_.run.cluster && decision_.job.cluster.Int("replicas") > 1;
+/// Replicas that are not threads of this process each test a rate.
+bool AutoChoice::IsTunedApart() const {
+  return (order_.run.cluster || order_.peers) && decision_.job.cluster.Int("replicas") > 1;
 }
 
-/// The first updates of all replicas together, which tell how long an example takes.
+/// The first updates of all replicas, which tell how long an example takes.
 Trial AutoChoice::TrainOn() {
   const std::string run = order_.folder + "/together";
   Trial trial = RunTrial(decision_.job, {.data = data_,
@@ -267,6 +268,8 @@ Trials AutoChoice::TrialsOfRate() {
     const int64_t most = step > 0 ? std::llround(trials.seconds / step) : 0;
     trials.steps = std::min(trials.steps, most);
   }
+  if (IsTunedApart() && found_.plan)
+    trials.seconds = kForRates * SearchShare(job) * found_.plan->best().Seconds();
   trials.from = decision_.progress;
   return trials;
 }
@@ -281,7 +284,7 @@ Trial AutoChoice::Tune(const Tunes& tunes) {
   Tuned tuned;
   if (tunes.rate) {
     tuned = TuneRate(trials);
-    if (tuned.run.empty()) return {};
+    if (tuned.best.rate == 0) return {};
   }
   if (tunes.momentum && !tuned.last.ended) {
     trials.from = decision_.progress;
@@ -301,14 +304,14 @@ Trial AutoChoice::Tune(const Tunes& tunes) {
 
 /// And chooses the schedule, unless the job has one.
 Tuned AutoChoice::TuneRate(const Trials& trials) {
-  const bool alone = IsTunedAlone();  // takes other steps
-  const std::string cost = alone ? "" : TuningCostNote(trials.steps, decision_.job, data_);
+  const bool apart = IsTunedApart();  // takes other steps
+  const std::string cost = apart ? "" : TuningCostNote(trials.steps, decision_.job, data_);
   if (!cost.empty()) trials.tell(cost);
   const bool range = decision_.job.train.String("tuning") == "range";
-  const auto find = alone ? FindRateOnOneReplica : range ? FindRateByRange : FindRate;
+  const auto find = apart ? FindRateApart : range ? FindRateByRange : FindRate;
   Tuned tuned = find(decision_.job, trials);
   Take(tuned, "whose loss fell fastest");
-  if (!tuned.run.empty() && !decision_.job.train.Has("schedule")) {
+  if (tuned.best.rate > 0 && !decision_.job.train.Has("schedule")) {
     decision_.job = WithKeys(decision_.job, {CosineSchedule()});
     found_.chose_schedule = true;
   }
@@ -317,7 +320,7 @@ Tuned AutoChoice::TuneRate(const Trials& trials) {
 
 void AutoChoice::Take(const Tuned& tuned, const char* why) {
   found_.trained += tuned.trained;
-  if (tuned.run.empty()) {
+  if (tuned.best.rate == 0) {
     if (!StopIsAsked())
       Note(fmt::format("no trial has trained: the learning rate stays at {:g}",
                        decision_.job.train.Float("learning_rate")));

@@ -41,7 +41,7 @@ class AutoChoice {
   void Note(std::string sentence) { decision_.messages.push_back(std::move(sentence)); }
   void TakeFitting();
   Trial FirstTrials();
-  bool IsTunedAlone() const;
+  bool IsTunedApart() const;
   Trial TrainOn();
   Trial TrainDefault(const std::string& folder, double seconds);
   void OnACluster();

@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/files.h"
 #include "comm/launcher.h"
 #include "plan/machines.h"
+#include "plan/trials.h"
 #include "train/agreement.h"
 #include "train/checkpoint/rank_state.h"
 #include "train/trainer.h"
@@ -17,6 +19,7 @@ namespace {
 
 constexpr double kTimeout = 600;  // seconds of a wait while rank 0 prices candidates
 const char* const kTrain = "train";
+const char* const kApart = "apart";
 const char* const kMeasure = "measure";
 const char* const kEnd = "end";
 
@@ -70,6 +73,31 @@ void TrainAlong(const Communicator& world, const Job& job, const Value& order, c
   }
 }
 
+/// This process's trial, if it has one: loss, seconds, failure, whether something else than its
+/// loss made it fail, and the signal that stopped it.
+Value TrialApart(const Communicator& world, const std::vector<Job>& jobs, int64_t steps,
+                 const DataSets& data, const RunRequest& run) {
+  Trial trial;
+  const auto rank = static_cast<size_t>(world.rank());
+  if (rank < jobs.size()) {
+    const TemporaryFolder folder("yoke-plan");
+    trial = RunTrial(
+        jobs[rank], {.data = data, .run = run, .folder = folder.path() + "/apart", .steps = steps});
+  }
+  return Table{{"loss", trial.loss},
+               {"seconds", trial.seconds},
+               {"failure", trial.failure},
+               {"refused", trial.refused != nullptr},
+               {"signal", run.StopIsAsked() ? run.stop_signal->load() : 0}};
+}
+
+/// What all processes say about their trials; all call it.
+std::vector<std::string> TrainEachApart(const Communicator& world, const std::vector<Job>& jobs,
+                                        int64_t steps, const DataSets& data,
+                                        const RunRequest& run) {
+  return GatherTexts(world, FormatToml(TrialApart(world, jobs, steps, data, run)));
+}
+
 /// Does what rank 0 asks; returns its last order.
 Value Follow(const Communicator& world, const Job& mine, const DataSets& data,
              const RunRequest& run) {
@@ -77,6 +105,13 @@ Value Follow(const Communicator& world, const Job& mine, const DataSets& data,
     Value order = ParseToml(BroadcastText(world, ""), "rank 0's order");
     const std::string& kind = *order.Find("kind")->AsString();
     if (kind == kEnd) return order;
+    if (kind == kApart) {
+      std::vector<Job> jobs;
+      for (const Value& one : *order.Find("jobs")->AsList())
+        jobs.push_back(OnThisMachine(one, mine));
+      TrainEachApart(world, jobs, *order.Find("steps")->AsInt(), data, run);
+      continue;
+    }
     const Job job = OnThisMachine(*order.Find("job"), mine);
     if (kind == kTrain) {
       TrainAlong(world, job, order, data, run);
@@ -101,11 +136,34 @@ EndEvent LauncherPeers::Train(const Job& job, RunRequest request) const {
           {"steps", request.steps},
           {"job", job.resolved}});
   });
-  request.launched = &launched_;
+  request.launched = run_.launched;
   EndEvent end = TrainTogether(world_, job, request);
   if (end.reason == "interrupted" && !request.StopIsAsked())
     throw WorkEnds{.signal = end.exit_status - 128};
   return end;
+}
+
+std::vector<Trial> LauncherPeers::TrainApart(const std::vector<Job>& jobs, int64_t steps) const {
+  List resolved;
+  for (const Job& job : jobs) resolved.push_back(job.resolved);
+  std::vector<Trial> trials;
+  InOuterWorld([&] {
+    Give(world_, kApart, {{"steps", steps}, {"jobs", std::move(resolved)}});
+    for (const std::string& text : TrainEachApart(world_, jobs, steps, data_, run_)) {
+      const Value answer = ParseToml(text, "a rank's answer");
+      const auto signal = static_cast<int>(*answer.Find("signal")->AsInt());
+      if (signal != 0 && !run_.StopIsAsked()) throw WorkEnds{.signal = signal};
+      Trial trial;
+      trial.loss = *answer.Find("loss")->AsNumber();
+      trial.seconds = *answer.Find("seconds")->AsNumber();
+      trial.failure = *answer.Find("failure")->AsString();
+      if (*answer.Find("refused")->AsBool())
+        trial.refused = std::make_exception_ptr(Error(trial.failure));
+      trials.push_back(std::move(trial));
+    }
+  });
+  trials.resize(jobs.size());
+  return trials;
 }
 
 std::map<std::string, ClusterFile> LauncherPeers::Measure(
@@ -131,7 +189,7 @@ PeerResult WithPeers(const Job& mine, const DataSets& data, const RunRequest& ru
       result = {*end.Find("result"), static_cast<int>(*end.Find("signal")->AsInt())};
       return;
     }
-    const LauncherPeers peers(world, *run.launched);
+    const LauncherPeers peers(world, data, run);
     try {
       result.value = work(&peers);
     } catch (const WorkEnds& end) {

@@ -15,15 +15,21 @@
 
 namespace yoke {
 
+struct Trial;  // plan/trials.h
+
 /// What rank 0 asks of the others.
 class LauncherPeers {
  public:
-  /// `world`: all processes of `launched`. Both must outlive it.
-  LauncherPeers(const Communicator& world, MpiJob& launched) : world_(world), launched_(launched) {}
+  /// `world`: all processes of the run's launcher. All must outlive it.
+  LauncherPeers(const Communicator& world, const DataSets& data, const RunRequest& run)
+      : world_(world), data_(data), run_(run) {}
 
   /// Like Train, on all processes: each is a replica. Where a signal to another process stops it,
   /// or a process is lost, it ends the work of WithPeers.
   EndEvent Train(const Job& job, RunRequest request) const;
+  /// Trials of jobs of one replica, of so many steps: each on a process of its own, in their order.
+  /// Of the others' come loss, seconds and failure alone. At most as many as processes.
+  std::vector<Trial> TrainApart(const std::vector<Job>& jobs, int64_t steps) const;
   /// Like MeasureMachines, on all processes.
   std::map<std::string, ClusterFile> Measure(const Job& job, const Reader& data,
                                              const std::vector<std::string>& precisions,
@@ -31,7 +37,8 @@ class LauncherPeers {
 
  private:
   const Communicator& world_;
-  MpiJob& launched_;
+  const DataSets& data_;
+  const RunRequest& run_;
 };
 
 struct PeerResult {

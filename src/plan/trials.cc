@@ -112,6 +112,23 @@ Job TrialJob(const Job& job, const TrialRequest& request) {
   return WithKeys(job, keys);
 }
 
+/// Makes a rank, with its node, the first one.
+void BeginAt(int rank, SimulatedRanks& machines) {
+  const int node = machines.NodeOf(rank);
+  if (!machines.nodes.empty()) machines.nodes = {machines.nodes[static_cast<size_t>(node)]};
+  machines.node_of.clear();
+  machines.groups.clear();
+  if (machines.service)
+    machines.service = [rank, service = std::move(machines.service)](int, const Cost& cost) {
+      return service(rank, cost);
+    };
+  if (machines.devices)
+    machines.devices = [rank, devices = std::move(machines.devices)](int, const Cost& cost,
+                                                                     const WorkPlace& place) {
+      return devices(rank, cost, place);
+    };
+}
+
 /// Times a trial's first loss (at least 1, as in Exploded): later ones, which are differences of
 /// sums, are lost in its rounding.
 constexpr double kUnreadable = 1e8;
@@ -171,6 +188,7 @@ Trial RunTrial(const Job& job, const TrialRequest& request) {
     if (request.run.cluster) {
       cluster = *request.run.cluster;
       cluster->checkpoint_bytes_per_second = 0;  // those of trials take no time
+      if (request.rank > 0) BeginAt(request.rank, cluster->machines);
     }
     const RunRequest its_run = {
         .run = request.folder,

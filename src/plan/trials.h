@@ -24,6 +24,7 @@ struct TrialRequest {
   /// it has learned only after it has fallen.
   int64_t steps = 0;
   bool each_step = false;  ///< The curve has a point for each step, also in real time.
+  int rank = 0;            ///< Of a simulated cluster: where a job of one replica trains.
 };
 
 inline constexpr double kShortestTrial = 0.3;  ///< Seconds: some events of the Trainer.

@@ -15,7 +15,6 @@
 #include "base/registry.h"
 #include "optim/rule.h"
 #include "plan/candidates.h"
-#include "plan/measured_job.h"
 #include "train/epoch_cursor.h"
 #include "train/job/parts.h"
 #include "train/run_limits.h"
@@ -24,44 +23,17 @@ namespace yoke {
 namespace {
 
 constexpr double kMomenta[] = {0, 0.3, 0.6, 0.9};
-constexpr double kBelow = 0.7;            // of the best rate of a short trial: training is longer
-constexpr double kBelowRange = 1.0 / 3;   // of the best rate of a range test, the same
 constexpr double kTenth = 0.1;            // of a rate: the lower one of a grid
 constexpr double kTie = 0.01;             // relative difference of losses
 constexpr double kRisen = 1.5;            // times the lowest loss of a range test
-constexpr double kErrors = 2.5;           // standard errors: a difference of losses is not chance
-constexpr size_t kLower = 2;              // rates, after one that is too high
 constexpr int kParts = 9;                 // of the trials' steps: each trial of a climb has one,
 constexpr int kFinalists = 2;             // and then each of the best ones two
 constexpr int64_t kFewestSteps = 6;       // steps
 constexpr int64_t kMomentumUpdates = 50;  // of each trial of a momentum: fewer tell nothing
-constexpr int64_t kAloneSteps = 2;        // of one replica, for one of all
-constexpr int64_t kMostRangeSteps = 20;   // of each rate, on one replica
 constexpr double kSearchShare = 0.1;
 /// Of tuning: at least the smaller of these, where the job does not say.
 constexpr double kTuningSteps = 600, kTuningShare = 0.4;
 constexpr double kMostTuningSteps = 2000;
-
-/// From the highest down; with an elastic force, those with which the centre does not overshoot.
-std::vector<double> RatesOf(const Job& job) {
-  std::vector<double> rates = FindEntry(rules(), "rule", job.train.String("rule")).rates;
-  if (const Value* rho = job.resolved.Find("cluster")->Find("rho"))
-    std::erase_if(rates, [most = 1 / (rho->AsNumber().value_or(0) *
-                                      static_cast<double>(job.cluster.Int("replicas")))](
-                             double rate) { return rate > most; });
-  return rates;
-}
-
-std::string TextOf(const Setting& setting) {
-  const std::string rate = fmt::format("learning rate {:g}", setting.rate);
-  return setting.momentum ? fmt::format("{}, momentum {:g}", rate, *setting.momentum) : rate;
-}
-
-/// Of a trial. One of each team is enough for executors whose steps are many batches.
-int64_t FewestSteps(const Job& job, const DataSets& data) {
-  const bool many = StepExamplesOf(job, data.train->Size()) > BatchOf(job);
-  return TeamsOf(job) * (many ? 1 : kFewestSteps);
-}
 
 /// An equal part of all trials.
 TrialRequest PartOf(const Job& job, const Trials& trials, size_t parts, size_t number) {
@@ -81,11 +53,6 @@ Trial TrialOf(const Job& job, const TrialRequest& request) {
   Trial trial = RunTrial(job, request);
   if (trial.refused) std::rethrow_exception(trial.refused);
   return trial;
-}
-
-/// Before it had learned.
-double FirstLoss(const Trial& trial) {
-  return trial.warm_up.examples > 0 ? trial.warm_up.loss : trial.curve.front().loss;
 }
 
 /// A setting with its trials.
@@ -206,72 +173,6 @@ class Climb {
   double trained_ = 0;
 };
 
-/// The mean loss of a trial after its first third, with the square of its standard error.
-struct MeanLoss {
-  double loss = 0, error = 0;
-};
-MeanLoss MeanOf(const Trial& trial) {
-  std::vector<double> losses;
-  for (const LossPoint& point : trial.curve)
-    if (point.examples >= trial.curve.back().examples / 3) losses.push_back(point.loss);
-  const auto count = static_cast<double>(losses.size());
-  const double mean = std::accumulate(losses.begin(), losses.end(), 0.0) / count;
-  double squares = 0;
-  for (const double loss : losses) squares += (loss - mean) * (loss - mean);
-  return {mean, squares / std::max(1.0, count * (count - 1))};
-}
-
-/// Whether a loss has risen by more than chance explains.
-bool HasRisen(const MeanLoss& from, const MeanLoss& to) {
-  return to.loss > kRisen * from.loss ||
-         to.loss - from.loss > kErrors * std::sqrt(from.error + to.error);
-}
-
-/// Where the parabola through three losses at -1, 0 and 1 is lowest, the middle one being the
-/// lowest of them.
-double LowestOf(double before, double middle, double after) {
-  const double bend = before - 2 * middle + after;
-  return bend > 0 ? (before - after) / (2 * bend) : 0;
-}
-
-/// A training whose rate rises from that of this number to the first one, or until the loss does:
-/// the best rate is that of the lowest loss, by a parabola over the logarithm of the rate. Its run
-/// ends before that loss, as a high rate may do harm that lasts; it is "" if the loss has risen
-/// already with the first.
-Tuned RangeTest(const Job& job, const Trials& trials, const std::vector<double>& rates,
-                size_t start) {
-  if (rates.empty()) return {};
-  std::vector<Tried> tried;
-  std::vector<MeanLoss> losses;
-  double trained = 0;
-  size_t lowest = 0;
-  for (size_t i = 0; i <= start; ++i) {
-    TrialRequest request = PartOf(job, trials, rates.size(), i);
-    if (i > 0) request.from = tried.back().run;
-    const Setting setting = {.rate = rates[start - i]};
-    const Trial trial = TrialOf(WithSetting(job, setting), request);
-    if (trials.run.StopIsAsked()) return {};
-    trained += trial.seconds;
-    tried.push_back(
-        {.setting = setting, .run = request.folder, .trial = trial, .steps = request.steps});
-    if (tried.back().Fails()) break;
-    trials.tell(fmt::format("{}: loss {:.4g}", TextOf(setting), trial.loss));
-    losses.push_back(MeanOf(trial));
-    if (losses[i].loss < losses[lowest].loss) lowest = i;
-    if (trial.ended || HasRisen(losses[lowest], losses[i])) break;
-  }
-  if (losses.empty() ||
-      (lowest == 0 && start + 1 < rates.size() && losses[0].loss > FirstLoss(tried[0].trial)))
-    return {.trained = trained};
-  Tuned found = Found(job, tried[lowest > 0 ? lowest - 1 : 0], tried, trained);
-  found.best.rate = rates[start - lowest];
-  if (lowest > 0 && lowest + 1 < losses.size())
-    found.best.rate *=
-        std::pow(rates[start - lowest - 1] / rates[start - lowest],
-                 LowestOf(losses[lowest - 1].loss, losses[lowest].loss, losses[lowest + 1].loss));
-  return found;
-}
-
 /// Steps of the shortest trials that find a rate, all together.
 int64_t FewestTuningSteps(const Job& job, const DataSets& data) {
   return kParts * FewestSteps(job, data);
@@ -283,6 +184,25 @@ double StepsOf(const Job& job, const DataSets& data) {
 }
 
 }  // namespace
+
+std::vector<double> RatesOf(const Job& job) {
+  std::vector<double> rates = FindEntry(rules(), "rule", job.train.String("rule")).rates;
+  if (const Value* rho = job.resolved.Find("cluster")->Find("rho"))
+    std::erase_if(rates, [most = 1 / (rho->AsNumber().value_or(0) *
+                                      static_cast<double>(job.cluster.Int("replicas")))](
+                             double rate) { return rate > most; });
+  return rates;
+}
+
+std::string TextOf(const Setting& setting) {
+  const std::string rate = fmt::format("learning rate {:g}", setting.rate);
+  return setting.momentum ? fmt::format("{}, momentum {:g}", rate, *setting.momentum) : rate;
+}
+
+int64_t FewestSteps(const Job& job, const DataSets& data) {
+  const bool many = StepExamplesOf(job, data.train->Size()) > BatchOf(job);
+  return TeamsOf(job) * (many ? 1 : kFewestSteps);
+}
 
 int64_t TeamsOf(const Job& job) {
   const Roles roles = RolesOf(job);
@@ -366,33 +286,27 @@ Tuned FindRate(const Job& job, const Trials& trials) {
 }
 
 Tuned FindRateByRange(const Job& job, const Trials& trials) {
-  const std::vector<double> rates = RatesOf(job);
-  Tuned found = RangeTest(job, trials, rates, rates.size() - 1);
-  found.best.rate *= kBelowRange;
-  return found;
-}
-
-Tuned FindRateOnOneReplica(const Job& job, const Trials& trials) {
-  const Job alone = OneReplicaOf(job);
-  const std::vector<double> rates = RatesOf(job);
-  Trials its = trials;
-  its.steps = std::clamp(kAloneSteps * trials.steps / TeamsOf(job), std::ssize(rates),
-                         kMostRangeSteps * std::ssize(rates));
-  const auto own = std::ranges::find_if(
-      rates, [most = SettingOf(job).rate](double rate) { return rate <= most; });
-  auto start = static_cast<size_t>(own - rates.begin());
-  start = std::min(start, rates.size() - 1);
-  Tuned found = RangeTest(alone, its, rates, start);
-  while (found.run.empty() && start + 1 < rates.size() && !trials.run.StopIsAsked()) {
-    start = std::min(start + kLower, rates.size() - 1);
-    const double lost = found.trained;
-    its.folder += "-lower";
-    found = RangeTest(alone, its, rates, start);
-    found.trained += lost;
+  std::vector<double> rates = RatesOf(job);
+  std::ranges::reverse(rates);
+  std::vector<Tried> tried;
+  double trained = 0;
+  size_t lowest = 0;
+  for (const double rate : rates) {
+    TrialRequest request = PartOf(job, trials, rates.size(), tried.size());
+    if (!tried.empty()) request.from = tried.back().run;
+    const Setting setting = {.rate = rate};
+    const Trial trial = TrialOf(WithSetting(job, setting), request);
+    if (trials.run.StopIsAsked()) return {};
+    trained += trial.seconds;
+    tried.push_back(
+        {.setting = setting, .run = request.folder, .trial = trial, .steps = request.steps});
+    if (tried.back().Fails()) break;
+    trials.tell(fmt::format("{}: loss {:.4g}", TextOf(setting), trial.loss));
+    if (trial.loss < tried[lowest].trial.loss) lowest = tried.size() - 1;
+    if (trial.loss > kRisen * tried[lowest].trial.loss || trial.ended) break;
   }
-  if (found.run.empty()) return found;
-  found.best = SettingOf(WithSetting(job, {.rate = kBelow * found.best.rate}));
-  return found;
+  if (tried.empty() || tried[0].Fails()) return {.trained = trained};
+  return Found(job, tried[lowest > 0 ? lowest - 1 : 0], tried, trained);
 }
 
 std::vector<Setting> GridAround(const Setting& last) {

@@ -19,7 +19,11 @@ Setting SettingOf(const Job& job);
 /// What it sets.
 Overrides KeysOf(const Setting& setting);
 Job WithSetting(const Job& job, const Setting& setting);
+std::string TextOf(const Setting& setting);
 
+/// The rates that the job's rule names, from the highest down; with an elastic force, those with
+/// which the centre does not overshoot.
+std::vector<double> RatesOf(const Job& job);
 /// Whether the job's rule names learning rates to compare; otherwise it finds its own.
 bool HasRates(const Job& job);
 
@@ -37,8 +41,8 @@ bool IsBetter(const TriedSetting& one, const TriedSetting& other);
 bool IsBeyond(const Setting& setting, const std::vector<TriedSetting>& tried);
 
 struct Tuned {
-  Setting best = {};
-  std::string run = {};  ///< Of the best one's trials; "": interrupted, or all trials failed.
+  Setting best = {};     ///< Rate 0: interrupted, or all trials failed.
+  std::string run = {};  ///< Of the best one's trials, to go on from; "": none.
   Trial last = {};       ///< Its last one.
   double trained = 0;    ///< Seconds of all trials.
   std::vector<TriedSetting> tried = {};
@@ -50,6 +54,9 @@ int64_t TeamsOf(const Job& job);
 
 /// The part of the training's time that choosing may take: train.search_share, or a tenth.
 double SearchShare(const Job& job);
+
+/// Of a trial. One of each team is enough for executors whose steps are many batches.
+int64_t FewestSteps(const Job& job, const DataSets& data);
 
 /// Steps of all trials for the learning rate; 0: none. Without train.search_share, never so few
 /// that they do not tell rates apart.
@@ -66,6 +73,9 @@ std::string NoTrialsNote(const Job& job, const DataSets& data);
 /// Says so if `steps` of trials are more than the usual part of the training; or "".
 std::string TuningCostNote(int64_t steps, const Job& job, const DataSets& data);
 
+/// What is found is this part of the best rate of a short trial, because training is longer.
+inline constexpr double kBelow = 0.7;
+
 /// The learning rate, of those that the job's rule names, with which the loss falls fastest: it
 /// climbs from the middle one to the rate with the lowest loss, and the two best ones go on twice
 /// as long. What it finds is 0.7 of the best one, because a rate that is just low enough for a
@@ -74,13 +84,8 @@ Tuned FindRate(const Job& job, const Trials& trials);
 
 /// The same by a range test (Smith, "Cyclical Learning Rates for Training Neural Networks", 2017,
 /// section 3.3): one training whose rate rises through those of the rule until its loss does. It
-/// finds a third of the rate with the lowest loss, and the run up to the rate before.
+/// finds the rate before the one with the lowest loss, and the run up to it.
 Tuned FindRateByRange(const Job& job, const Trials& trials);
-
-/// The same on the first of several replicas, whose steps need no network and no restart of the
-/// others, from the job's own rate on; from lower ones if the loss rises with it. It finds 0.7 of
-/// the best rate, because all replicas bear a higher one. Training can continue from its run.
-Tuned FindRateOnOneReplica(const Job& job, const Trials& trials);
 
 /// Omnivore's grid around the last best setting: momenta 0, 0.3, 0.6, 0.9 with its rate and a tenth
 /// of it, less those with its rate and more momentum, and those below it in both (Hadjis et al.,

@@ -8,18 +8,13 @@
 #include <filesystem>
 
 #include "base/files.h"
-#include "comm/support/deaths.h"
-#include "plan/auto_choice.h"
 #include "plan/support/small_job.h"
-#include "simulate/simulate.h"
-#include "train/checkpoint/checkpoint.h"
 
 namespace yoke::tuning_test {
 
 using test::SmallJob;
 using testing::Contains;
 using testing::HasSubstr;
-using testing::Not;
 
 std::vector<std::pair<double, double>> Pairs(const std::vector<Setting>& grid) {
   std::vector<std::pair<double, double>> pairs;
@@ -82,91 +77,6 @@ TEST_F(TuningTest, ARangeTest) {
   EXPECT_THAT(told_[0], HasSubstr("learning rate 0.001: loss "));  // it rises
 }
 
-TEST_F(TuningTest, OneReplicaFindsTheRateOfAll) {
-  const Overrides four = {{"cluster.replicas", "4"}, {"cluster.strategy", "\"gossip_push\""}};
-  const Tuned found = FindRateOnOneReplica(JobWith(four), Of(300));
-  ExpectGood(found);
-  EXPECT_THAT(told_[0], HasSubstr("learning rate 0.01: loss "));  // below the job's own, 0.02
-  EXPECT_EQ(found.best.momentum, 0.9);
-}
-
-TEST_F(TuningTest, RatesBelowOneThatIsTooHigh) {
-  const Tuned found = FindRateOnOneReplica(
-      JobWith({{"cluster.replicas", "4"}, {"train.learning_rate", "30"}}), Of(300));
-  ExpectGood(found);
-  EXPECT_THAT(told_.back(), Not(HasSubstr("learning rate 30: ")));
-}
-
-/// Replicas of SmallJob on a cluster that computes and sends in no time.
-class TuningOnAClusterTest : public TuningTest {
- protected:
-  TuningOnAClusterTest() { run_.cluster = &cluster_; }
-  static Job FourOf(const std::string& strategy, Overrides keys = {}) {
-    keys.insert(keys.end(), {{"cluster.replicas", "4"}, {"cluster.strategy", strategy}});
-    return JobWith(keys);
-  }
-
-  SimulatedCluster cluster_ = {.machines = {.latency = 1e-5, .service = SteadyService(1e8, 1e30)},
-                               .simulate = Simulate};
-};
-
-TEST_F(TuningOnAClusterTest, NoRateAboveThatOfAnElasticForce) {
-  const Job job = FourOf("easgd_sync3", {{"cluster.rho", "10"}});
-  const Tuned found = FindRateOnOneReplica(job, Of(300));  // at most 1 / (10 x 4)
-  EXPECT_GT(found.best.rate, 0);
-  EXPECT_LE(found.best.rate, 0.7 * 0.01);
-  EXPECT_EQ(told_, std::vector{told_[0]});
-  EXPECT_THAT(told_[0], HasSubstr("learning rate 0.01: loss "));
-  EXPECT_TRUE(FindRateOnOneReplica(FourOf("easgd_sync3", {{"cluster.rho", "1000"}}), Of(300))
-                  .run.empty());  // no rate is left
-}
-
-TEST_F(TuningOnAClusterTest, TheTimeoutStays) {
-  cluster_.machines.failures = test::DeathsAt({{3, 1e6}}, 100, 1);  // detected after 100 s
-  ExpectGood(FindRateOnOneReplica(FourOf("allreduce", {{"cluster.timeout", "300.0"}}), Of(300)));
-}
-
-TEST_F(TuningOnAClusterTest, TheRuleOfTheStrategy) {
-  for (const std::string strategy : {"async_msgd", "easgd_async_momentum"})
-    for (const std::string velocity : {"", "gradients", "steps"}) {
-      const Job job = FourOf(strategy, {{"train.rule", "sgd"}, {"train.velocity", velocity}});
-      const Tuned found = FindRateOnOneReplica(job, Of(300));
-      ExpectGood(found);
-      EXPECT_FALSE(found.best.momentum);  // a key that sgd has not
-      const Checkpoint last = Checkpoint::Open(found.run + "/last");
-      const bool steps = velocity == "steps" || (velocity.empty() && strategy != "async_msgd");
-      EXPECT_TRUE(last.HasState(steps ? "velocity" : "momentum")) << strategy << " " << velocity;
-    }
-}
-
-TEST_F(TuningOnAClusterTest, TrainingGoesOnFromItsRun) {
-  const Job job = FourOf("easgd_async_momentum");
-  const Tuned found = FindRateOnOneReplica(job, Of(300));
-  const Trial trial = RunTrial(WithSetting(job, found.best), {.data = data_,
-                                                              .run = run_,
-                                                              .from = found.run,
-                                                              .folder = folder_.path() + "/all",
-                                                              .steps = 20});
-  EXPECT_EQ(trial.failure, "");
-}
-
-TEST_F(TuningOnAClusterTest, AtLeastAStepOfEachRate) {
-  const Tuned found = FindRateOnOneReplica(FourOf("gossip_push"), Of(1));
-  ASSERT_FALSE(found.tried.empty());
-  for (const TriedSetting& one : found.tried) EXPECT_EQ(one.steps, 6);  // FewestSteps
-}
-
-TEST_F(TuningOnAClusterTest, TrialsThatFailAreCharged) {
-  RunRequest run = run_;
-  run.data = &data_;
-  Findings found;
-  Decision decision = {.job = FourOf("allreduce", {{"train.learning_rate", "1e30"}})};
-  const PlanOrder order = {.job = decision.job, .run = run, .folder = folder_.path()};
-  AutoChoice(order, {.momentum = true}, found, decision).ByTrials();
-  EXPECT_THAT(decision.messages, Contains(HasSubstr("no trial has trained")));
-  EXPECT_GT(found.trained, 0);
-}
-
 TEST_F(TuningTest, MomentaNeedFiftyUpdatesEach) {
   EXPECT_EQ(FewestMomentumSteps(JobWith({})), 250);
   EXPECT_EQ(FewestMomentumSteps(
@@ -179,7 +89,6 @@ TEST_F(TuningTest, ASignalEndsIt) {
   run_.stop_signal = &signal;
   EXPECT_EQ(FindRate(JobWith({}), Of(300)).run, "");
   EXPECT_EQ(FindRateByRange(JobWith({}), Of(300)).run, "");
-  EXPECT_EQ(FindRateOnOneReplica(JobWith({}), Of(300)).run, "");
   EXPECT_EQ(TuneMomentum(JobWith({}), Of(300)).run, "");
 }
 

@@ -174,6 +174,7 @@ struct ServedRun {
 };
 
 /// Runs it in virtual time, and compares with the story what every worker read and what came of it.
+/// `bound`: a fraction of the largest number.
 inline ExchangeCounts ExpectAsTold(ServedRun run, double bound = 1e-5) {
   run.settings.steps = run.story.steps;
   run.settings.seconds_of_gradient = 1;
@@ -198,9 +199,9 @@ inline ExchangeCounts ExpectAsTold(ServedRun run, double bound = 1e-5) {
   for (size_t worker = 0; worker < told.reads.size(); ++worker) {
     EXPECT_EQ(outcome.reads[worker].size(), told.reads[worker].size());
     for (size_t step = 0; step < told.reads[worker].size(); ++step)
-      ExpectNear(outcome.reads[worker].at(step), told.reads[worker][step], bound);
+      ExpectNearLargest(outcome.reads[worker].at(step), told.reads[worker][step], bound, "read");
   }
-  ExpectNear(outcome.values, told.values, bound);
+  ExpectNearLargest(outcome.values, told.values, bound, "value");
   std::vector<int64_t> histogram(counts.staleness.size());
   for (const int64_t s : told.staleness) ++histogram.at(s);
   EXPECT_EQ(counts.staleness, histogram);

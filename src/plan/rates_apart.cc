@@ -1,0 +1,222 @@
+// RatesApart: rounds of short trials, and a parabola through the mean losses.
+#include "plan/rates_apart.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <filesystem>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "plan/candidates.h"
+#include "plan/measured_job.h"
+#include "train/job/parts.h"
+
+namespace yoke {
+namespace {
+
+constexpr int64_t kApartSteps = 40;  // of a trial, at most
+constexpr int64_t kLeastRounds = 2;  // that the steps of all trials allow, at least
+constexpr size_t kFewestRates = 5;   // rates of a round
+constexpr int64_t kAloneSteps = 2;   // of one replica, for one of all
+constexpr double kAboutAsFast = 2;   // times the seconds of the fastest
+constexpr double kBearable = 1.5;    // times the lowest loss: replicas together bear such a rate
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// The replicas that are about as fast as the fastest one, where that is known.
+std::vector<int> FastReplicas(const Job& job, const Trials& trials) {
+  std::vector<int> all(static_cast<size_t>(job.cluster.Int("replicas")));
+  std::iota(all.begin(), all.end(), 0);
+  const SimulatedCluster* cluster = trials.run.cluster;
+  if (!cluster || !cluster->machines.service) return all;
+  std::vector<double> seconds;
+  for (const int rank : all)
+    seconds.push_back(cluster->machines.service(rank, {.operations = 1e6}));
+  const double most = kAboutAsFast * std::ranges::min(seconds);
+  std::erase_if(all, [&](int rank) { return seconds[static_cast<size_t>(rank)] > most; });
+  return all;
+}
+
+/// Where the parabola through three losses at -1, 0 and 1 is lowest, the middle one being the
+/// lowest of them.
+double LowestOf(double before, double middle, double after) {
+  const double bend = before - 2 * middle + after;
+  return std::isfinite(bend) && bend > 0 ? (before - after) / (2 * bend) : 0;
+}
+
+/// 0 if there is none.
+size_t Nearest(const std::vector<double>& rates, double rate) {
+  const auto nearest = std::ranges::min_element(
+      rates, {}, [rate](double one) { return std::abs(std::log(one / rate)); });
+  return rates.empty() ? 0 : static_cast<size_t>(nearest - rates.begin());
+}
+
+class RatesApart {
+ public:
+  RatesApart(const Job& job, const Trials& trials)
+      : job_(job),
+        alone_(OneReplicaOf(job)),
+        trials_(trials),
+        replicas_(FastReplicas(job, trials)),
+        rates_(RatesOf(job)),
+        own_(Nearest(rates_, SettingOf(job).rate)),
+        losses_(rates_.size()),
+        most_steps_(kAloneSteps * trials.steps / TeamsOf(job)),
+        steps_(std::clamp(most_steps_ / kLeastRounds, FewestSteps(alone_, trials.data),
+                          std::max(kApartSteps, FewestSteps(alone_, trials.data)))) {}
+
+  Tuned Find() {
+    if (rates_.empty()) return {};
+    double round = Round(Spread());
+    for (int64_t rounds = 1; !trials_.run.StopIsAsked(); ++rounds) {
+      const std::vector<size_t> next = Next();
+      const bool allowed = (rounds + 1) * steps_ <= most_steps_ &&
+                           (trials_.seconds == 0 || trained_ + round <= trials_.seconds);
+      if (!losses_[next[0]].empty() && !allowed) break;
+      round = Round(next);
+    }
+    Tuned found = {.trained = trained_};
+    for (size_t i = 0; i < rates_.size(); ++i)
+      if (!losses_[i].empty())
+        found.tried.push_back({.setting = {.rate = rates_[i]},
+                               .loss = LossOf(i),
+                               .steps = steps_ * std::ssize(losses_[i])});
+    const size_t best = Best();
+    if (trials_.run.StopIsAsked() || !std::isfinite(LossOf(best))) return found;
+    found.best = SettingOf(WithSetting(job_, {.rate = RateNear(best)}));
+    return found;
+  }
+
+ private:
+  /// By a parabola, for training: lower, because that is longer, and higher by the root of the
+  /// replicas whose mean gradient makes an update. Or the job's own rate, where that is higher and
+  /// not much worse for one replica.
+  double RateNear(size_t best) const {
+    double rate = rates_[best];
+    if (best > 0 && best + 1 < rates_.size())
+      rate *= std::pow(rates_[best] / rates_[best - 1],
+                       LowestOf(LossOf(best - 1), LossOf(best), LossOf(best + 1)));
+    rate *= kBelow * std::sqrt(RolesOf(job_).team);
+    const double own = std::min(SettingOf(job_).rate, rates_[0]);
+    return rate < own && LossOf(own_) <= kBearable * LossOf(best) ? own : rate;
+  }
+
+  /// Trials of a round: one on each replica, or the same number on each.
+  size_t Slots() const {
+    return (kFewestRates + replicas_.size() - 1) / replicas_.size() * replicas_.size();
+  }
+
+  double LossOf(size_t number) const {
+    const std::vector<double>& its = losses_[number];
+    if (its.empty()) return kInfinity;
+    return std::accumulate(its.begin(), its.end(), 0.0) / static_cast<double>(its.size());
+  }
+
+  /// Of those tested; the lowest rate, if all have failed.
+  size_t Best() const {
+    size_t best = own_;
+    for (size_t i = 0; i < rates_.size(); ++i)
+      if (!losses_[i].empty() && (losses_[best].empty() || LossOf(i) <= LossOf(best))) best = i;
+    return best;
+  }
+
+  /// From the one below the job's own on to higher ones, then lower ones; as far apart as it takes
+  /// to reach all.
+  std::vector<size_t> Spread() const {
+    const size_t count = std::min(Slots(), rates_.size());
+    const size_t stride = (rates_.size() - 1) / std::max<size_t>(1, count - 1);
+    const size_t apart = std::max<size_t>(1, stride);
+    const size_t first = own_ + apart < rates_.size() ? own_ + apart : own_;
+    std::vector<size_t> which;
+    for (size_t i = first; which.size() < count; i -= apart) {
+      which.push_back(i);
+      if (i < apart) break;
+    }
+    for (size_t i = first + apart; which.size() < count && i < rates_.size(); i += apart)
+      which.push_back(i);
+    return which;
+  }
+
+  /// The best one and its neighbours, those first that were not tested; then each of them again.
+  std::vector<size_t> Next() const {
+    const size_t best = Best();
+    std::vector<size_t> near = {best};
+    if (best > 0) near.push_back(best - 1);
+    if (best + 1 < rates_.size()) near.push_back(best + 1);
+    std::ranges::stable_sort(near, {}, [this](size_t one) { return losses_[one].size(); });
+    std::vector<size_t> which;
+    while (which.size() < Slots()) which.push_back(near[which.size() % near.size()]);
+    return which;
+  }
+
+  /// Its seconds.
+  double Round(const std::vector<size_t>& which) {
+    double seconds = 0;
+    for (size_t begin = 0; begin < which.size() && !trials_.run.StopIsAsked();
+         begin += replicas_.size())
+      seconds += SideBySide(
+          std::span(which).subspan(begin, std::min(replicas_.size(), which.size() - begin)));
+    trained_ += seconds;
+    return seconds;
+  }
+
+  /// Its seconds: replicas wait for the slowest one. The k-th trials of all rates see the same
+  /// examples, so that only the rates make them differ.
+  double SideBySide(std::span<const size_t> which) {
+    std::vector<Job> jobs;
+    for (size_t i = 0; i < which.size(); ++i) {
+      const auto before = losses_[which[i]].size() +
+                          static_cast<size_t>(std::ranges::count(which.first(i), which[i]));
+      jobs.push_back(WithKeys(WithSetting(alone_, {.rate = rates_[which[i]]}),
+                              {PlanKey("train.seed", std::to_string(alone_.seed() + before))}));
+    }
+    const std::vector<Trial> trials =
+        trials_.peers ? trials_.peers->TrainApart(jobs, steps_) : TrainAll(jobs);
+    double seconds = 0;
+    for (size_t i = 0; i < trials.size(); ++i) {
+      if (trials[i].refused) std::rethrow_exception(trials[i].refused);
+      const double loss = trials[i].failure.empty() ? trials[i].loss : kInfinity;
+      losses_[which[i]].push_back(loss);
+      seconds = std::max(seconds, trials[i].seconds);
+      trials_.tell(fmt::format("learning rate {:g}: loss {:.4g} after {} steps of one replica",
+                               rates_[which[i]], loss, steps_));
+    }
+    return seconds;
+  }
+
+  /// In virtual time one after the other, each on its node.
+  std::vector<Trial> TrainAll(const std::vector<Job>& jobs) const {
+    std::vector<Trial> trials;
+    const std::string folder = trials_.folder + "/apart";
+    for (size_t i = 0; i < jobs.size() && !trials_.run.StopIsAsked(); ++i) {
+      trials.push_back(RunTrial(jobs[i], {.data = trials_.data,
+                                          .run = trials_.run,
+                                          .folder = folder,
+                                          .steps = steps_,
+                                          .rank = replicas_[i]}));
+      std::filesystem::remove_all(folder);
+    }
+    return trials;
+  }
+
+  const Job& job_;
+  const Job alone_;
+  const Trials& trials_;
+  const std::vector<int> replicas_;
+  const std::vector<double> rates_;
+  const size_t own_;                         // the nearest to the job's own
+  std::vector<std::vector<double>> losses_;  // by rate
+  const int64_t most_steps_;                 // of all trials on a replica
+  const int64_t steps_;                      // of a trial
+  double trained_ = 0;                       // seconds
+};
+
+}  // namespace
+
+Tuned FindRateApart(const Job& job, const Trials& trials) { return RatesApart(job, trials).Find(); }
+
+}  // namespace yoke

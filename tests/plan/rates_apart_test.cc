@@ -1,0 +1,136 @@
+// RatesApart: the learning rate by trials of replicas that each train alone.
+#include "plan/rates_apart.h"
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "plan/auto_choice.h"
+#include "plan/support/small_job.h"
+#include "simulate/simulate.h"
+
+namespace yoke::rates_apart_test {
+
+using test::SmallJob;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+/// Four replicas of SmallJob on a cluster whose nodes send in no time.
+class RatesApartTest : public testing::Test {
+ protected:
+  RatesApartTest() { run_.cluster = &cluster_; }
+  static Job FourOf(const std::string& strategy, Overrides keys = {}) {
+    keys.insert(
+        keys.end(),
+        {{"cluster.replicas", "4"}, {"cluster.strategy", strategy}, {"train.epochs", "1000"}});
+    return SmallJob(keys);
+  }
+  Trials Of(int64_t steps) {
+    return {.data = data_,
+            .run = run_,
+            .folder = folder_.path(),
+            .steps = steps,
+            .tell = [this](const std::string& text) { told_.push_back(text); }};
+  }
+  static void ExpectGood(const Tuned& found) {
+    EXPECT_GE(found.best.rate, 0.003);
+    EXPECT_LE(found.best.rate, 0.3);
+    EXPECT_EQ(found.run, "");
+    EXPECT_GT(found.trained, 0);
+  }
+  /// The seconds of node `slow` are so many times those of the others.
+  void SlowDown(int slow, double times) {
+    cluster_.machines.service = [slow, times, steady = cluster_.machines.service](
+                                    int rank, const Cost& cost) {
+      return (rank == slow ? times : 1) * steady(rank, cost);
+    };
+  }
+
+  TemporaryFolder folder_{"yoke-rates-apart-test"};
+  DataSets data_ = OpenData(SmallJob().data(), 1);
+  SimulatedCluster cluster_ = {.machines = {.latency = 1e-5, .service = SteadyService(1e8, 1e30)},
+                               .simulate = Simulate};
+  RunRequest run_;
+  std::vector<std::string> told_;
+};
+
+TEST_F(RatesApartTest, ARateOfTheRule) {
+  const Tuned found = FindRateApart(FourOf("gossip_push"), Of(300));
+  ExpectGood(found);
+  EXPECT_EQ(found.best.momentum, 0.9);
+  EXPECT_THAT(told_, Contains(HasSubstr("learning rate 30: loss ")));
+  const Tuned again = FindRateApart(FourOf("gossip_push"), Of(300));
+  EXPECT_EQ(again.best.rate, found.best.rate);  // no clock decides
+}
+
+TEST_F(RatesApartTest, RunsSideBySide) {
+  Trials once = Of(300);
+  once.seconds = 1e-9;  // no repetition
+  const double all = FindRateApart(FourOf("allreduce"), once).trained;
+  SlowDown(1, 1.5);  // all wait for it
+  EXPECT_NEAR(FindRateApart(FourOf("allreduce"), once).trained, 1.5 * all, 0.1 * all);
+  SlowDown(1, 1000);  // no rate is tested there
+  const double without = FindRateApart(FourOf("allreduce"), once).trained;
+  EXPECT_LT(without, 3 * all);
+}
+
+TEST_F(RatesApartTest, TheJobsOwnRateStaysUnlessItIsBad) {
+  const Tuned own = FindRateApart(FourOf("allreduce", {{"train.learning_rate", "0.02"}}), Of(300));
+  EXPECT_GE(own.best.rate, 0.02);
+  const Tuned bad = FindRateApart(FourOf("allreduce", {{"train.learning_rate", "30"}}), Of(300));
+  ExpectGood(bad);
+}
+
+TEST_F(RatesApartTest, NoRateAboveThatOfAnElasticForce) {
+  const Tuned found =
+      FindRateApart(FourOf("easgd_sync3", {{"cluster.rho", "10"}}), Of(300));  // 1 / (10 x 4)
+  EXPECT_GT(found.best.rate, 0);
+  EXPECT_LE(found.best.rate, 0.025);
+  EXPECT_THAT(told_, Not(Contains(HasSubstr("learning rate 0.03:"))));
+  const Tuned none = FindRateApart(FourOf("easgd_sync3", {{"cluster.rho", "1000"}}), Of(300));
+  EXPECT_EQ(none.best.rate, 0);
+}
+
+TEST_F(RatesApartTest, TheRuleOfTheStrategy) {
+  for (const std::string strategy : {"async_msgd", "easgd_async_momentum"})
+    for (const std::string velocity : {"", "gradients", "steps"}) {
+      const Tuned found = FindRateApart(
+          FourOf(strategy, {{"train.rule", "sgd"}, {"train.velocity", velocity}}), Of(300));
+      ExpectGood(found);
+      EXPECT_FALSE(found.best.momentum) << strategy;  // a key that sgd has not
+    }
+}
+
+TEST_F(RatesApartTest, FewStepsAndManyRounds) {
+  const Tuned few = FindRateApart(FourOf("gossip_push"), Of(1));
+  ASSERT_FALSE(few.tried.empty());
+  EXPECT_EQ(few.tried[0].steps, 6);  // FewestSteps
+  const Tuned many = FindRateApart(FourOf("allreduce"), Of(300));
+  const auto most =
+      std::ranges::max_element(many.tried, {}, [](const TriedSetting& one) { return one.steps; });
+  EXPECT_GT(most->steps, 2 * many.tried[0].steps);  // the best is tried again
+  Trials short_time = Of(300);
+  short_time.seconds = 1e-9;
+  EXPECT_LT(FindRateApart(FourOf("allreduce"), short_time).trained, many.trained);
+}
+
+TEST_F(RatesApartTest, TrialsThatFailAreCharged) {
+  RunRequest run = run_;
+  run.data = &data_;
+  Findings found;
+  Decision decision = {.job = FourOf("allreduce", {{"train.clip_norm", "1e-30"}})};
+  const PlanOrder order = {.job = decision.job, .run = run, .folder = folder_.path()};
+  AutoChoice(order, {.rate = true}, found, decision).ByTrials();
+  EXPECT_GT(found.trained, 0);
+}
+
+TEST_F(RatesApartTest, ASignalEndsIt) {
+  const std::atomic<int> signal = 15;
+  run_.stop_signal = &signal;
+  EXPECT_EQ(FindRateApart(FourOf("allreduce"), Of(300)).best.rate, 0);
+}
+
+}  // namespace yoke::rates_apart_test
