@@ -20,6 +20,7 @@ namespace yoke {
 namespace {
 
 constexpr int64_t kApartSteps = 40;  // of a trial, at most
+constexpr int64_t kMostRounds = 4;   // while no neighbour of the best rate is missing
 constexpr int64_t kLeastRounds = 2;  // that the steps of all trials allow, at least
 constexpr size_t kFewestRates = 5;   // rates of a round
 constexpr int64_t kAloneSteps = 2;   // of one replica, for one of all
@@ -74,7 +75,7 @@ class RatesApart {
     double round = Round(Spread());
     for (int64_t rounds = 1; !trials_.run.StopIsAsked(); ++rounds) {
       const std::vector<size_t> next = Next();
-      const bool allowed = (rounds + 1) * steps_ <= most_steps_ &&
+      const bool allowed = rounds < kMostRounds && (rounds + 1) * steps_ <= most_steps_ &&
                            (trials_.seconds == 0 || trained_ + round <= trials_.seconds);
       if (!losses_[next[0]].empty() && !allowed) break;
       round = Round(next);

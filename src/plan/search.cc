@@ -314,10 +314,11 @@ class Chooser {
     return request_.tunes_momentum && SettingOf(JobOf(request_.job, one)).momentum;
   }
 
-  /// Whether late gradients add momentum of their own: not where predicted values are sent.
+  /// Whether late gradients add momentum of their own: at a server that does not predict values. A
+  /// replica's own gradient is not late, though what it averages with is.
   bool FeelsStaleness(const Candidate& one) const {
     const Job job = JobOf(request_.job, one);
-    return !HasServerOptions(StrategyOf(job)) || !PredictsWeights(job.cluster);
+    return HasServerOptions(StrategyOf(job)) && !PredictsWeights(job.cluster);
   }
 
   /// That leaves the total momentum as it is.
