@@ -41,6 +41,22 @@ struct HostWork {
 
 using KeptWork = std::deque<HostWork>;  // whose addresses stay
 
+/// Work of graphs that are gone, whose last launch may still run: the stream keeps it to the end of
+/// its next wait.
+struct RetiredWork {
+  std::mutex mutex;
+  std::vector<KeptWork> works;
+
+  void Add(KeptWork work) {
+    const std::lock_guard lock(mutex);
+    works.push_back(std::move(work));
+  }
+  std::vector<KeptWork> Take() {
+    const std::lock_guard lock(mutex);
+    return std::exchange(works, {});
+  }
+};
+
 /// A capture: of a stream, and of those that join it by an event.
 struct Capture {
   std::atomic<bool> over = false;
@@ -83,8 +99,12 @@ class CudaStream;
 class CudaGraph : public CapturedWork {
  public:
   CudaGraph(std::shared_ptr<CudaContext> context, CudaStream& stream, CUgraph_st* graph,
-            KeptWork kept)
-      : context_(std::move(context)), stream_(stream), graph_(graph), kept_(std::move(kept)) {
+            KeptWork kept, std::shared_ptr<RetiredWork> retired)
+      : context_(std::move(context)),
+        stream_(stream),
+        graph_(graph),
+        kept_(std::move(kept)),
+        retired_(std::move(retired)) {
     const CudaDriver& driver = context_->Use();
     const int counted = driver.nodes(graph_, &nodes_);
     const int made = driver.instantiate(&launchable_, graph_);
@@ -95,6 +115,7 @@ class CudaGraph : public CapturedWork {
   ~CudaGraph() override {
     context_->driver().destroy_launchable(launchable_);
     context_->driver().destroy_graph(graph_);
+    retired_->Add(std::move(kept_));
   }
   CudaGraph(const CudaGraph&) = delete;
   CudaGraph& operator=(const CudaGraph&) = delete;
@@ -109,6 +130,7 @@ class CudaGraph : public CapturedWork {
   CUgraphExec_st* launchable_ = nullptr;
   size_t nodes_ = 0;
   KeptWork kept_;
+  std::shared_ptr<RetiredWork> retired_;
 };
 
 /// Its thread enqueues; others may wait meanwhile. Events of waits are used again.
@@ -151,10 +173,13 @@ class CudaStream : public Stream, public CapturingStream, public WorkQueue {
     End(waiting);
   }
   bool WaitFor(double seconds) override {
-    const Waiting waiting = BeginWait();
+    Waiting waiting = BeginWait();
     Countdown left(seconds);
     for (bool past = waiting.point->Past(); !past; past = waiting.point->Past()) {
-      if (left.Over()) return false;  // the event is still awaited: it is not used again
+      if (left.Over()) {  // the event is still awaited: it is not used again
+        for (KeptWork& work : waiting.retired) retired_->Add(std::move(work));
+        return false;
+      }
       std::this_thread::sleep_for(std::min(left.Slice(), WaitTime(kLook)));
     }
     End(waiting);
@@ -180,7 +205,7 @@ class CudaStream : public Stream, public CapturingStream, public WorkQueue {
     const std::shared_ptr<Capture> capture = Over();
     CUgraph_st* graph = nullptr;
     context_->Require({"cudaStreamEndCapture", context_->Use().end_capture(stream_, &graph)});
-    return std::make_unique<CudaGraph>(context_, *this, graph, std::move(capture->kept));
+    return std::make_unique<CudaGraph>(context_, *this, graph, std::move(capture->kept), retired_);
   }
   void AbandonCapture() override { Abandon(); }
   void LaunchGraph(CUgraphExec_st* graph) {
@@ -216,6 +241,7 @@ class CudaStream : public Stream, public CapturingStream, public WorkQueue {
   /// The end of a wait, and the beginning of the work that it ends; none: there was none.
   struct Waiting {
     std::shared_ptr<CudaEvent> point, began;
+    std::vector<KeptWork> retired;  // that is past then
   };
 
   static size_t Size(int64_t bytes) { return static_cast<size_t>(bytes); }
@@ -262,7 +288,9 @@ class CudaStream : public Stream, public CapturingStream, public WorkQueue {
     if (capturing())
       throw Error(fmt::format("{}: a step that is captured cannot wait", context_->name()));
     const std::lock_guard lock(mutex_);
-    Waiting waiting{.point = Idle(), .began = std::exchange(began_, nullptr)};
+    Waiting waiting{.point = Idle(),
+                    .began = std::exchange(began_, nullptr),
+                    .retired = retired_->Take()};
     RecordAt(*waiting.point);
     return waiting;
   }
@@ -289,6 +317,7 @@ class CudaStream : public Stream, public CapturingStream, public WorkQueue {
   mutable std::mutex capture_mutex_;
   std::shared_ptr<Capture> capture_;  // the last one; null: none so far
   bool own_capture_ = false;
+  const std::shared_ptr<RetiredWork> retired_ = std::make_shared<RetiredWork>();
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<CudaEvent>> idle_;
   std::shared_ptr<CudaEvent> began_;  // null: no work since the last wait
