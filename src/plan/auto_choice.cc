@@ -25,7 +25,7 @@ constexpr double kLeastSpeeds = 2 * kShortestTrial;  // seconds of trials of two
 constexpr double kFirstTrial = 1;      // seconds of the default's training before a search
 constexpr double kLongestProfile = 3;  // seconds
 constexpr double kForTrials = 0.7;     // of a search's time
-constexpr double kForRates = 0.5;      // of that time in virtual time, on replicas apart
+constexpr double kForRates = 1.0 / 3;  // of that time, on replicas apart, where it is known
 /// Of all trials of the parts together in virtual time: fewer tell nothing.
 constexpr double kFewestTrialUpdates = 200;
 constexpr int64_t kFirstSteps = 50;    // in virtual time, in place of kFirstTrial

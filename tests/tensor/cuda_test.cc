@@ -6,6 +6,8 @@
 
 #include <atomic>
 #include <functional>
+#include <future>
+#include <memory>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -246,6 +248,23 @@ TEST_F(CudaCaptureTest, WorkOfAStreamThatJoinsIsKept) {
   stream().Wait();
   EXPECT_EQ(*here_.As<int>(), 3);
   EXPECT_THAT(mock_.broken(), IsEmpty());
+}
+
+TEST_F(CudaCaptureTest, MayGoWhileItRuns) {
+  int* const value = there_.As<int>();
+  std::promise<void> gone;
+  auto seven = std::make_shared<int>(7);
+  const std::weak_ptr<int> kept = seven;
+  Capturing().BeginCapture();
+  LaunchOnHost(stream(), [future = gone.get_future().share()] { future.wait(); });
+  LaunchOnHost(stream(), [value, seven = std::move(seven)] { *value = *seven; });
+  auto step = Capturing().EndCapture();
+  step->Launch();
+  step.reset();
+  gone.set_value();
+  stream().Wait();
+  EXPECT_EQ(*value, 7);
+  EXPECT_TRUE(kept.expired());
 }
 
 TEST_F(CudaCaptureTest, ItsEventsEndWithIt) {
