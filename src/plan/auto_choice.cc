@@ -29,7 +29,7 @@ constexpr double kForRates = 0.5;      // of that time in virtual time, on repli
 /// Of all trials of the parts together in virtual time: fewer tell nothing.
 constexpr double kFewestTrialUpdates = 200;
 constexpr int64_t kFirstSteps = 50;    // in virtual time, in place of kFirstTrial
-constexpr int64_t kTogetherSteps = 8;  // of each team, after the first replica has trained alone
+constexpr int64_t kTogetherSteps = 8;  // of each team, after each replica has trained alone
 constexpr double kFarFaster = 1.2;     // times as fast: it is believed without trials
 
 /// Of the training by its time limit and by the time of an example.
@@ -135,9 +135,12 @@ Trial AutoChoice::FirstTrials() {
   return trial;
 }
 
-/// Replicas that are not threads of this process each test a rate.
+/// Replicas that are not threads of this process each test a rate, unless the job asks for a range
+/// test.
 bool AutoChoice::IsTunedApart() const {
-  return (order_.run.cluster || order_.peers) && decision_.job.cluster.Int("replicas") > 1;
+  const Job& job = decision_.job;
+  return (order_.run.cluster || order_.peers) && job.cluster.Int("replicas") > 1 &&
+         job.train.String("tuning") != "range";
 }
 
 /// The first updates of all replicas, which tell how long an example takes.

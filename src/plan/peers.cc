@@ -81,8 +81,11 @@ Value TrialApart(const Communicator& world, const std::vector<Job>& jobs, int64_
   const auto rank = static_cast<size_t>(world.rank());
   if (rank < jobs.size()) {
     const TemporaryFolder folder("yoke-plan");
-    trial = RunTrial(
-        jobs[rank], {.data = data, .run = run, .folder = folder.path() + "/apart", .steps = steps});
+    trial = RunTrial(jobs[rank], {.data = data,
+                                  .run = run,
+                                  .apart = true,
+                                  .folder = folder.path() + "/apart",
+                                  .steps = steps});
   }
   return Table{{"loss", trial.loss},
                {"seconds", trial.seconds},

@@ -178,6 +178,7 @@ class RatesApart {
     const std::vector<Trial> trials =
         trials_.peers ? trials_.peers->TrainApart(jobs, steps_) : TrainAll(jobs);
     double seconds = 0;
+    if (trials_.run.StopIsAsked()) return 0;  // some have not trained to their end
     for (size_t i = 0; i < trials.size(); ++i) {
       if (trials[i].refused) std::rethrow_exception(trials[i].refused);
       const double loss = trials[i].failure.empty() ? trials[i].loss : kInfinity;

@@ -199,6 +199,7 @@ Trial RunTrial(const Job& job, const TrialRequest& request) {
         .steps = request.steps,
         .tell_each_step = request.each_step || request.steps > 0 || request.run.cluster,
         .cluster = cluster ? &*cluster : nullptr,
+        .apart = request.apart,
         .data = &data};
     const EndEvent end = request.peers ? request.peers->Train(its, its_run) : Train(its, its_run);
     if (end.reason == "diverged") trial.failure = end.sentence;

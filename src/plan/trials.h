@@ -16,6 +16,7 @@ struct TrialRequest {
   const DataSets& data;
   const RunRequest& run;                 ///< Stop signal and cluster.
   const LauncherPeers* peers = nullptr;  ///< Null: replicas are threads.
+  bool apart = false;                    ///< As in RunRequest.
   std::string from = {};                 ///< The run to continue; "": from the beginning.
   std::string folder = {};               ///< The trial's own run: new, or `from`.
   double seconds = 0;                    ///< Of training.
