@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "base/check.h"
@@ -12,6 +13,7 @@
 #include "plan/trials.h"
 #include "train/agreement.h"
 #include "train/checkpoint/rank_state.h"
+#include "train/recovery/peers.h"
 #include "train/trainer.h"
 
 namespace yoke {
@@ -187,6 +189,8 @@ PeerResult WithPeers(const Job& mine, const DataSets& data, const RunRequest& ru
   const double timeout = std::max(kTimeout, mine.cluster.Float("timeout"));
   run.launched->Run({.timeout = timeout}, [&](const Communicator& world) {
     CheckAgreement(world, JobFacts(mine), kSameJobs);
+    std::optional<Peers> processes;
+    if (run.guard_lost) processes.emplace(world, *run.guard_lost);
     if (world.rank() > 0) {
       const Value end = Follow(world, mine, data, run);
       result = {*end.Find("result"), static_cast<int>(*end.Find("signal")->AsInt())};

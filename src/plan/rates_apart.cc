@@ -67,7 +67,7 @@ class RatesApart {
         own_(Nearest(rates_, SettingOf(job).rate)),
         losses_(rates_.size()),
         most_steps_(kAloneSteps * trials.steps / TeamsOf(job)),
-        steps_(std::clamp(most_steps_ / kLeastRounds, FewestSteps(alone_, trials.data),
+        steps_(std::clamp(most_steps_ / (kLeastRounds * Turns()), FewestSteps(alone_, trials.data),
                           std::max(kApartSteps, FewestSteps(alone_, trials.data)))) {}
 
   Tuned Find() {
@@ -75,7 +75,7 @@ class RatesApart {
     double round = Round(Spread());
     for (int64_t rounds = 1; !trials_.run.StopIsAsked(); ++rounds) {
       const std::vector<size_t> next = Next();
-      const bool allowed = rounds < kMostRounds && (rounds + 1) * steps_ <= most_steps_ &&
+      const bool allowed = rounds < kMostRounds && (rounds + 1) * Turns() * steps_ <= most_steps_ &&
                            (trials_.seconds == 0 || trained_ + round <= trials_.seconds);
       if (!losses_[next[0]].empty() && !allowed) break;
       round = Round(next);
@@ -106,10 +106,11 @@ class RatesApart {
     return rate < own && LossOf(own_) <= kBearable * LossOf(best) ? own : rate;
   }
 
-  /// Trials of a round: one on each replica, or the same number on each.
-  size_t Slots() const {
-    return (kFewestRates + replicas_.size() - 1) / replicas_.size() * replicas_.size();
+  /// Trials of a round on each replica.
+  int64_t Turns() const {
+    return static_cast<int64_t>((kFewestRates + replicas_.size() - 1) / replicas_.size());
   }
+  size_t Slots() const { return static_cast<size_t>(Turns()) * replicas_.size(); }
 
   double LossOf(size_t number) const {
     const std::vector<double>& its = losses_[number];
