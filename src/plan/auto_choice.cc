@@ -29,7 +29,7 @@ constexpr double kForRates = 1.0 / 3;  // of that time, on replicas apart, where
 /// Of all trials of the parts together in virtual time: fewer tell nothing.
 constexpr double kFewestTrialUpdates = 200;
 constexpr int64_t kFirstSteps = 50;    // in virtual time, in place of kFirstTrial
-constexpr int64_t kTogetherSteps = 8;  // of each team, after the first replica has trained alone
+constexpr int64_t kTogetherSteps = 8;  // of each team, after each replica has trained alone
 constexpr double kFarFaster = 1.2;     // times as fast: it is believed without trials
 
 /// Of the training by its time limit and by the time of an example.
@@ -125,8 +125,8 @@ Trial AutoChoice::FirstTrials() {
   const Tunes first = {tunes_.rate, tunes_.momentum && order_.choices.open.empty()};
   if (first.any()) {
     Trial last = Tune(first);
-    const bool apart = first.rate && IsTunedApart() && last.curve.empty();
-    return apart && !order_.choices.open.empty() ? TrainOn() : last;
+    const bool apart = first.rate && IsTunedApart() && !found_.tried.empty();
+    return apart && !order_.choices.open.empty() && !StopIsAsked() ? TrainOn() : last;
   }
   if (priced_) return {};
   const std::string run = order_.folder + "/default";
@@ -135,9 +135,12 @@ Trial AutoChoice::FirstTrials() {
   return trial;
 }
 
-/// Replicas that are not threads of this process each test a rate.
+/// Replicas that are not threads of this process each test a rate, unless the job asks for a range
+/// test.
 bool AutoChoice::IsTunedApart() const {
-  return (order_.run.cluster || order_.peers) && decision_.job.cluster.Int("replicas") > 1;
+  const Job& job = decision_.job;
+  return (order_.run.cluster || order_.peers) && job.cluster.Int("replicas") > 1 &&
+         job.train.String("tuning") != "range";
 }
 
 /// The first updates of all replicas, which tell how long an example takes.
@@ -268,8 +271,6 @@ Trials AutoChoice::TrialsOfRate() {
     const int64_t most = step > 0 ? std::llround(trials.seconds / step) : 0;
     trials.steps = std::min(trials.steps, most);
   }
-  if (IsTunedApart() && found_.plan)
-    trials.seconds = kForRates * SearchShare(job) * found_.plan->best().Seconds();
   trials.from = decision_.progress;
   return trials;
 }
@@ -283,6 +284,10 @@ Trial AutoChoice::Tune(const Tunes& tunes) {
   }
   Tuned tuned;
   if (tunes.rate) {
+    if (priced_ && found_.plan && IsTunedApart()) {
+      const double share = kForRates * SearchShare(decision_.job) * found_.plan->best().Seconds();
+      trials.seconds = trials.seconds > 0 ? std::min(trials.seconds, share) : share;
+    }
     tuned = TuneRate(trials);
     if (tuned.best.rate == 0) return {};
   }

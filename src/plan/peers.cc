@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "base/check.h"
@@ -12,6 +13,7 @@
 #include "plan/trials.h"
 #include "train/agreement.h"
 #include "train/checkpoint/rank_state.h"
+#include "train/recovery/peers.h"
 #include "train/trainer.h"
 
 namespace yoke {
@@ -81,8 +83,11 @@ Value TrialApart(const Communicator& world, const std::vector<Job>& jobs, int64_
   const auto rank = static_cast<size_t>(world.rank());
   if (rank < jobs.size()) {
     const TemporaryFolder folder("yoke-plan");
-    trial = RunTrial(
-        jobs[rank], {.data = data, .run = run, .folder = folder.path() + "/apart", .steps = steps});
+    trial = RunTrial(jobs[rank], {.data = data,
+                                  .run = run,
+                                  .apart = true,
+                                  .folder = folder.path() + "/apart",
+                                  .steps = steps});
   }
   return Table{{"loss", trial.loss},
                {"seconds", trial.seconds},
@@ -184,6 +189,8 @@ PeerResult WithPeers(const Job& mine, const DataSets& data, const RunRequest& ru
   const double timeout = std::max(kTimeout, mine.cluster.Float("timeout"));
   run.launched->Run({.timeout = timeout}, [&](const Communicator& world) {
     CheckAgreement(world, JobFacts(mine), kSameJobs);
+    std::optional<Peers> processes;
+    if (run.guard_lost) processes.emplace(world, *run.guard_lost);
     if (world.rank() > 0) {
       const Value end = Follow(world, mine, data, run);
       result = {*end.Find("result"), static_cast<int>(*end.Find("signal")->AsInt())};

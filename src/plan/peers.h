@@ -28,7 +28,7 @@ class LauncherPeers {
   /// or a process is lost, it ends the work of WithPeers.
   EndEvent Train(const Job& job, RunRequest request) const;
   /// Trials of jobs of one replica, of so many steps: each on a process of its own, in their order.
-  /// Of the others' come loss, seconds and failure alone. At most as many as processes.
+  /// They have loss, seconds, failure and refused alone. At most as many as processes.
   std::vector<Trial> TrainApart(const std::vector<Job>& jobs, int64_t steps) const;
   /// Like MeasureMachines, on all processes.
   std::map<std::string, ClusterFile> Measure(const Job& job, const Reader& data,

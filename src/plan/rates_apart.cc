@@ -20,7 +20,7 @@ namespace yoke {
 namespace {
 
 constexpr int64_t kApartSteps = 40;  // of a trial, at most
-constexpr int64_t kMostRounds = 4;   // while no neighbour of the best rate is missing
+constexpr int64_t kMostRounds = 4;
 constexpr int64_t kLeastRounds = 2;  // that the steps of all trials allow, at least
 constexpr size_t kFewestRates = 5;   // rates of a round
 constexpr int64_t kAloneSteps = 2;   // of one replica, for one of all
@@ -28,15 +28,22 @@ constexpr double kAboutAsFast = 2;   // times the seconds of the fastest
 constexpr double kBearable = 1.5;    // times the lowest loss: replicas together bear such a rate
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+/// Mean seconds of the same work on a rank, whose times vary.
+double MeanSeconds(const ServiceTime& service, int rank) {
+  constexpr int kDraws = 100;
+  double sum = 0;
+  for (int i = 0; i < kDraws; ++i) sum += service(rank, {.operations = 1e6});
+  return sum / kDraws;
+}
+
 /// The replicas that are about as fast as the fastest one, where that is known.
 std::vector<int> FastReplicas(const Job& job, const Trials& trials) {
   std::vector<int> all(static_cast<size_t>(job.cluster.Int("replicas")));
   std::iota(all.begin(), all.end(), 0);
   const SimulatedCluster* cluster = trials.run.cluster;
-  if (!cluster || !cluster->machines.service) return all;
+  if (!cluster || !cluster->machines.service || cluster->machines.devices) return all;
   std::vector<double> seconds;
-  for (const int rank : all)
-    seconds.push_back(cluster->machines.service(rank, {.operations = 1e6}));
+  for (const int rank : all) seconds.push_back(MeanSeconds(cluster->machines.service, rank));
   const double most = kAboutAsFast * std::ranges::min(seconds);
   std::erase_if(all, [&](int rank) { return seconds[static_cast<size_t>(rank)] > most; });
   return all;
@@ -67,15 +74,15 @@ class RatesApart {
         own_(Nearest(rates_, SettingOf(job).rate)),
         losses_(rates_.size()),
         most_steps_(kAloneSteps * trials.steps / TeamsOf(job)),
-        steps_(std::clamp(most_steps_ / kLeastRounds, FewestSteps(alone_, trials.data),
+        steps_(std::clamp(most_steps_ / (kLeastRounds * Turns()), FewestSteps(alone_, trials.data),
                           std::max(kApartSteps, FewestSteps(alone_, trials.data)))) {}
 
   Tuned Find() {
     if (rates_.empty()) return {};
     double round = Round(Spread());
-    for (int64_t rounds = 1; !trials_.run.StopIsAsked(); ++rounds) {
+    for (int64_t rounds = 1; rounds < kMostRounds && !trials_.run.StopIsAsked(); ++rounds) {
       const std::vector<size_t> next = Next();
-      const bool allowed = rounds < kMostRounds && (rounds + 1) * steps_ <= most_steps_ &&
+      const bool allowed = (rounds + 1) * Turns() * steps_ <= most_steps_ &&
                            (trials_.seconds == 0 || trained_ + round <= trials_.seconds);
       if (!losses_[next[0]].empty() && !allowed) break;
       round = Round(next);
@@ -106,10 +113,11 @@ class RatesApart {
     return rate < own && LossOf(own_) <= kBearable * LossOf(best) ? own : rate;
   }
 
-  /// Trials of a round: one on each replica, or the same number on each.
-  size_t Slots() const {
-    return (kFewestRates + replicas_.size() - 1) / replicas_.size() * replicas_.size();
+  /// Trials of a round on each replica.
+  int64_t Turns() const {
+    return static_cast<int64_t>((kFewestRates + replicas_.size() - 1) / replicas_.size());
   }
+  size_t Slots() const { return static_cast<size_t>(Turns()) * replicas_.size(); }
 
   double LossOf(size_t number) const {
     const std::vector<double>& its = losses_[number];
@@ -178,6 +186,7 @@ class RatesApart {
     const std::vector<Trial> trials =
         trials_.peers ? trials_.peers->TrainApart(jobs, steps_) : TrainAll(jobs);
     double seconds = 0;
+    if (trials_.run.StopIsAsked()) return 0;  // some have not trained to their end
     for (size_t i = 0; i < trials.size(); ++i) {
       if (trials[i].refused) std::rethrow_exception(trials[i].refused);
       const double loss = trials[i].failure.empty() ? trials[i].loss : kInfinity;
@@ -196,6 +205,7 @@ class RatesApart {
     for (size_t i = 0; i < jobs.size() && !trials_.run.StopIsAsked(); ++i) {
       trials.push_back(RunTrial(jobs[i], {.data = trials_.data,
                                           .run = trials_.run,
+                                          .apart = true,
                                           .folder = folder,
                                           .steps = steps_,
                                           .rank = replicas_[i]}));

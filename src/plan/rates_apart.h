@@ -7,11 +7,14 @@ namespace yoke {
 
 /// The learning rate with which the loss of a replica that trains alone falls fastest. Trials run
 /// side by side, a rate on each replica: those of a launcher, or of a simulated cluster (there on
-/// the nodes that are about as fast as the fastest). A trial takes at most 40 steps. The first
-/// round spreads over the rates that the rule names; the others test the neighbours of the best
-/// one and repeat it and them with other examples, as `trials` allows by steps and seconds (0:
-/// any). It finds 0.7 of the best rate, by a parabola over the logarithm, and no run to go on from:
-/// replicas have learned little alone.
+/// the nodes that are about as fast as the fastest, none of which dies). A trial takes at most 40
+/// steps. The first of at most four rounds spreads over the rates that the rule names; others test
+/// the best one's neighbours where these are missing, and repeat all three with other examples, as
+/// `trials` allows by steps and seconds (0: any).
+///
+/// It finds 0.7 of the best rate, by a parabola over the logarithm, times the root of the replicas
+/// whose mean gradient makes an update; or the job's own rate, if that is higher and its loss below
+/// 1.5 times the lowest. No run can go on from it: replicas have learned little alone.
 Tuned FindRateApart(const Job& job, const Trials& trials);
 
 }  // namespace yoke

@@ -112,12 +112,13 @@ Job TrialJob(const Job& job, const TrialRequest& request) {
   return WithKeys(job, keys);
 }
 
-/// Makes a rank, with its node, the first one.
+/// Makes a rank, with its node, the first one, and the only one that is used.
 void BeginAt(int rank, SimulatedRanks& machines) {
   const int node = machines.NodeOf(rank);
   if (!machines.nodes.empty()) machines.nodes = {machines.nodes[static_cast<size_t>(node)]};
   machines.node_of.clear();
   machines.groups.clear();
+  machines.failures = {};
   if (machines.service)
     machines.service = [rank, service = std::move(machines.service)](int, const Cost& cost) {
       return service(rank, cost);
@@ -188,7 +189,7 @@ Trial RunTrial(const Job& job, const TrialRequest& request) {
     if (request.run.cluster) {
       cluster = *request.run.cluster;
       cluster->checkpoint_bytes_per_second = 0;  // those of trials take no time
-      if (request.rank > 0) BeginAt(request.rank, cluster->machines);
+      if (request.apart) BeginAt(request.rank, cluster->machines);
     }
     const RunRequest its_run = {
         .run = request.folder,
@@ -199,6 +200,7 @@ Trial RunTrial(const Job& job, const TrialRequest& request) {
         .steps = request.steps,
         .tell_each_step = request.each_step || request.steps > 0 || request.run.cluster,
         .cluster = cluster ? &*cluster : nullptr,
+        .apart = request.apart,
         .data = &data};
     const EndEvent end = request.peers ? request.peers->Train(its, its_run) : Train(its, its_run);
     if (end.reason == "diverged") trial.failure = end.sentence;

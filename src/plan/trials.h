@@ -16,9 +16,10 @@ struct TrialRequest {
   const DataSets& data;
   const RunRequest& run;                 ///< Stop signal and cluster.
   const LauncherPeers* peers = nullptr;  ///< Null: replicas are threads.
-  std::string from = {};                 ///< The run to continue; "": from the beginning.
-  std::string folder = {};               ///< The trial's own run: new, or `from`.
-  double seconds = 0;                    ///< Of training.
+  bool apart = false;       ///< As in RunRequest; on a simulated cluster no node dies meanwhile.
+  std::string from = {};    ///< The run to continue; "": from the beginning.
+  std::string folder = {};  ///< The trial's own run: new, or `from`.
+  double seconds = 0;       ///< Of training.
   /// Not 0: so many steps instead, so that losses do not depend on time, and not longer than
   /// `seconds` if that is not 0. The rate falls in the second half, because a high rate shows what
   /// it has learned only after it has fallen.

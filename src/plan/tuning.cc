@@ -8,7 +8,6 @@
 #include <exception>
 #include <filesystem>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "base/check.h"

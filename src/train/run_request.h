@@ -57,10 +57,15 @@ struct RunRequest {
 
   /// The processes of the launcher, if it has started several and they are already connected.
   MpiJob* launched = nullptr;
+  /// This process trains alone, its ranks as threads, even if a launcher has started several; its
+  /// place on the machine stays that of its rank.
+  bool apart = false;
 
   Planner* planner = nullptr;      ///< For jobs that leave keys open.
   const DataSets* data = nullptr;  ///< Not null: the data, already read.
 
+  /// Whether it trains together with the other processes of the launcher, if one started this one.
+  bool MayBeLaunched() const { return !cluster && !apart; }
   bool StopIsAsked() const { return yoke::StopIsAsked(stop_signal); }
   bool TimesOnly() const { return cluster && cluster->times_only; }
 };

@@ -117,7 +117,7 @@ EndEvent TrainOverMpi(const Decision& decided, const RunRequest& request, RunDir
 EndEvent TrainDecided(const Decision& decided, const RunRequest& request,
                       RunDirectory* run = nullptr) {
   const Job& job = decided.job;
-  if (LaunchedByMpi() && !request.cluster) return TrainOverMpi(decided, request, run);
+  if (LaunchedByMpi() && request.MayBeLaunched()) return TrainOverMpi(decided, request, run);
   const ThreadRanks threads = ThreadRanksOf(job);
   RunContext context = {.worlds = 1};
   LeadDecided(decided, request, run, context);
@@ -159,7 +159,7 @@ EndEvent Train(const Job& job, const RunRequest& request) {
           job.open[0]);
   std::optional<MpiJob> started;  // for the planner's worlds and the run's
   RunRequest mine = request;
-  if (LaunchedByMpi() && !request.cluster)
+  if (LaunchedByMpi() && request.MayBeLaunched())
     mine.launched = &started.emplace(job.cluster.Float("timeout"), request.stop_signal);
   RunContext undecided = {.began = request.resume};  // its run is on rank 0
   std::optional<RunDirectory>& run = undecided.run;
@@ -167,7 +167,7 @@ EndEvent Train(const Job& job, const RunRequest& request) {
   Decision decided;
   try {
     OrAbandon(undecided, [&] {
-      if (request.cluster || PrintsForAll()) run.emplace(OpenUndecided(job, request));
+      if (!request.MayBeLaunched() || PrintsForAll()) run.emplace(OpenUndecided(job, request));
       ReadData(job, request, undecided);
       mine.data = &undecided.data;
       decided = request.planner->Decide(job, mine);

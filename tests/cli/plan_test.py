@@ -354,6 +354,24 @@ threads = 1
         self.launch("train", "tiny.toml", "--strategy", "auto", "--set", "train.learning_rate=0.02", "--run", "long", *words)
         self.assertIn("chosen = ", self.read("long/plan.toml"))
 
+    def test_rates_apart_under_a_launcher(self):
+        """Each process trains alone with a rate of its own; a signal to one of them, or its end, ends all."""
+        self.write("tiny.toml", TINY.replace("learning_rate = 0.02\n", ""))
+        out = self.launch("train", "tiny.toml", "--run", "rates", ranks=3)
+        self.assertGreaterEqual(len(set(re.findall(r"learning rate (\S+): loss \S+ after \d+ steps of one replica\n", out))), 5, out)
+        chosen = float(re.search(r"learning rate (\S+), momentum 0.9, whose loss fell fastest\n", out)[1])
+        self.assertAlmostEqual(tomllib.loads(self.read("rates/job.toml"))["train"]["learning_rate"] / chosen, 1, places=4)
+        self.assertGreaterEqual(len(tomllib.loads(self.read("rates/plan.toml"))["tried"]), 5)  # the report draws it
+        self.write("tiny.toml", self.read("tiny.toml").replace("= 300", "= 10000").replace("[16]", "[256, 256]"))
+        for number, told in ((signal.SIGTERM, "^$"), (signal.SIGKILL, "^yoke: rank 1 of 2 [^\n]* was killed by signal 9[^\n]*$")):
+            process = launchers.start(self, min(launchers.needed_launchers()), 2, "train", "tiny.toml", "--run", number.name)
+            self.await_first_trial(process)
+            os.kill(launchers.rank_processes(process)[1], number)  # the last rank's, not its guard
+            done = launchers.finish(process)
+            self.assertNotEqual(done.code, 0)
+            self.assertLess(done.seconds, 8)
+            self.assertRegex("\n".join(done.told), told)
+
     def test_choosing_again_under_a_launcher(self):
         out = self.launch("train", "tiny.toml", "--strategy", "auto", "--run", "again", "--set", "train.epochs=6", "--set", "train.replan_epochs=2")
         self.assertEqual(out.count("what the job leaves open is chosen again"), 2, out)

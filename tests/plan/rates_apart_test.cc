@@ -5,8 +5,11 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "base/files.h"
+#include "base/random.h"
+#include "comm/support/deaths.h"
 #include "plan/auto_choice.h"
 #include "plan/support/small_job.h"
 #include "simulate/simulate.h"
@@ -75,6 +78,22 @@ TEST_F(RatesApartTest, RunsSideBySide) {
   SlowDown(1, 1000);  // no rate is tested there
   const double without = FindRateApart(FourOf("allreduce"), once).trained;
   EXPECT_LT(without, 3 * all);
+}
+
+TEST_F(RatesApartTest, JitterMakesNoNodeSlow) {
+  const double steady = FindRateApart(FourOf("allreduce"), Of(300)).trained;
+  auto random = std::make_shared<Random>(1);
+  cluster_.machines.service = [random, service = cluster_.machines.service](int rank,
+                                                                            const Cost& cost) {
+    return ExponentialFactor(*random) * service(rank, cost);
+  };
+  EXPECT_LT(FindRateApart(FourOf("allreduce"), Of(300)).trained, 2.5 * steady);
+}
+
+/// Trials of a node are over before it would die.
+TEST_F(RatesApartTest, NoNodeDiesMeanwhile) {
+  cluster_.machines.failures = test::DeathsAt({{0, 1e-6}, {2, 1e-6}}, 100, 1);
+  ExpectGood(FindRateApart(FourOf("allreduce", {{"cluster.timeout", "300.0"}}), Of(300)));
 }
 
 TEST_F(RatesApartTest, TheJobsOwnRateStaysUnlessItIsBad) {

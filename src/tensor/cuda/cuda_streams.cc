@@ -57,6 +57,23 @@ struct RetiredWork {
   }
 };
 
+/// What a wait finds retired: gone after it, or given back if it does not come to its end.
+class RetiredBefore {
+ public:
+  explicit RetiredBefore(std::shared_ptr<RetiredWork> all)
+      : all_(std::move(all)), works_(all_->Take()) {}
+  RetiredBefore(RetiredBefore&&) = default;
+  RetiredBefore& operator=(RetiredBefore&&) = delete;
+  ~RetiredBefore() {
+    for (KeptWork& work : works_) all_->Add(std::move(work));
+  }
+  void End() { works_.clear(); }
+
+ private:
+  std::shared_ptr<RetiredWork> all_;
+  std::vector<KeptWork> works_;
+};
+
 /// A capture: of a stream, and of those that join it by an event.
 struct Capture {
   std::atomic<bool> over = false;
@@ -168,7 +185,7 @@ class CudaStream : public Stream, public CapturingStream, public WorkQueue {
     if (own->capture && !own->capture->over) Join(own->capture);
   }
   void Wait() override {
-    const Waiting waiting = BeginWait();
+    Waiting waiting = BeginWait();
     waiting.point->Wait();
     End(waiting);
   }
@@ -176,10 +193,7 @@ class CudaStream : public Stream, public CapturingStream, public WorkQueue {
     Waiting waiting = BeginWait();
     Countdown left(seconds);
     for (bool past = waiting.point->Past(); !past; past = waiting.point->Past()) {
-      if (left.Over()) {  // the event is still awaited: it is not used again
-        for (KeptWork& work : waiting.retired) retired_->Add(std::move(work));
-        return false;
-      }
+      if (left.Over()) return false;  // the event is still awaited: it is not used again
       std::this_thread::sleep_for(std::min(left.Slice(), WaitTime(kLook)));
     }
     End(waiting);
@@ -241,7 +255,7 @@ class CudaStream : public Stream, public CapturingStream, public WorkQueue {
   /// The end of a wait, and the beginning of the work that it ends; none: there was none.
   struct Waiting {
     std::shared_ptr<CudaEvent> point, began;
-    std::vector<KeptWork> retired;  // that is past then
+    RetiredBefore retired;
   };
 
   static size_t Size(int64_t bytes) { return static_cast<size_t>(bytes); }
@@ -290,11 +304,12 @@ class CudaStream : public Stream, public CapturingStream, public WorkQueue {
     const std::lock_guard lock(mutex_);
     Waiting waiting{.point = Idle(),
                     .began = std::exchange(began_, nullptr),
-                    .retired = retired_->Take()};
+                    .retired = RetiredBefore(retired_)};
     RecordAt(*waiting.point);
     return waiting;
   }
-  void End(const Waiting& waiting) {
+  void End(Waiting& waiting) {
+    waiting.retired.End();
     const std::lock_guard lock(mutex_);
     if (waiting.began) {
       double seconds = 0;
