@@ -82,7 +82,7 @@ TEST_F(RatesApartTest, RunsSideBySide) {
 
 TEST_F(RatesApartTest, JitterMakesNoNodeSlow) {
   const double steady = FindRateApart(FourOf("allreduce"), Of(300)).trained;
-  auto random = std::make_shared<Random>(1);
+  auto random = std::make_shared<Random>(Random{1});
   cluster_.machines.service = [random, service = cluster_.machines.service](int rank,
                                                                             const Cost& cost) {
     return ExponentialFactor(*random) * service(rank, cost);
