@@ -56,8 +56,10 @@ def state(name, figure):
 
 
 def replaced(page, name, output, which=None):
-    """The page's text with the tables of this output, all or those that `which` counts from 0, and its conditions; a program of C++ prints none."""
-    found = [table for i, table in enumerate(TABLE.findall(output)) if which is None or i in which]
+    """The page's text with the tables of this output, all or those that `which` counts from 0 (-1: the last), and its conditions; a program of C++
+    prints none."""
+    printed = TABLE.findall(output)
+    found = [table for i, table in enumerate(printed) if which is None or i in which or i - len(printed) in which]
     if not found:
         raise RuntimeError(f"{name}: its command prints no Markdown table: change the page by hand")
     conditions = CONDITIONS.search(output) or CONDITIONS.search(tables.conditions(CORES, "as the command says"))

@@ -117,13 +117,14 @@ class Run:
         return [(epoch[x], epoch["test"][metric]) for epoch in self.epochs if epoch.get("test")]
 
     def searched(self, event):
-        """Virtual seconds of a planner's searches up to an event, without the trials that training goes on from."""
-        end = self.ends[event["session"]]
-        return end["virtual_seconds"] - end["seconds"]
+        """Virtual seconds of a planner's searches up to an event, without the trials that training goes on from; None if its session has no end."""
+        end = next(iter(self.ends[event["session"]:]), None)
+        return end and end["virtual_seconds"] - end["seconds"]
 
     def virtual_curve(self, metric="accuracy"):
-        """(virtual seconds with the searches, metric) after each evaluation."""
-        return [(epoch["seconds"] + self.searched(epoch), epoch["test"][metric]) for epoch in self.epochs if epoch.get("test")]
+        """(virtual seconds with the searches, metric) after each evaluation of a session that has ended."""
+        return [(epoch["seconds"] + searched, epoch["test"][metric]) for epoch in self.epochs
+                if epoch.get("test") and (searched := self.searched(epoch)) is not None]
 
     def reaches(self, value, x="seconds"):
         return first_at(self.curve(x), value)

@@ -48,10 +48,10 @@ def lowering(arguments):
     print_table(["threads", "partitions", "images together", "seconds", "of an image at a time"],
                 ([*name(*case), f"{time:.2f}", f"{time / found[case[0], *image]:.2f}"] for case, time in found.items()),
                 f"Lowering, CaffeNet's convolutions, batch {batch}")
-    whole = found[CORES, "lower_batch", CORES, 0]
-    yield Compared("lowered batch, times an image at a time", PAPER_IMAGE / PAPER_MANY, found[CORES, *image] / whole, note=f"AlexNet, 16 virtual CPUs; here {CORES} cores")
-    yield Compared("the same on one core", PAPER_IMAGE / PAPER_MANY, found[1, *image] / found[1, "lower_batch", 1, 0], note="no cores to share a thin matrix")
-    yield Compared("2 partitions, times 1", PAPER_ONE / 7.9, found[CORES, "lower_batch", 1, 0] / whole, note=f"one lowers alone; here on {CORES} cores")
+    whole, on = found[CORES, "lower_batch", CORES, 0], f"{CORES} cores, batch {batch}"
+    yield Compared("lowered batch, times an image at a time", PAPER_IMAGE / PAPER_MANY, found[CORES, *image] / whole, note=f"AlexNet, 16 virtual CPUs; here {on}")
+    yield Compared("the same on one core", PAPER_IMAGE / PAPER_MANY, found[1, *image] / found[1, "lower_batch", 1, 0], note=f"batch {batch}")
+    yield Compared("2 partitions, times 1", PAPER_ONE / 7.9, found[CORES, "lower_batch", 1, 0] / whole, note=f"one lowers alone; here {on}")
 
 
 TEAM = 16  # the paper's virtual CPUs
@@ -61,7 +61,8 @@ PAPER_LOWERING = (PAPER_ONE - PAPER_MANY) * TEAM / (TEAM - 1)  # of one thread, 
 
 def team(arguments):
     """Lowering by 16 threads, computed from what one thread of them does: an image at a time, and in one partition, one lowers alone."""
-    parts = execute([program("convolution_bench"), "parts", TEAM, max(TEAM, arguments.batch)])
+    batch = max(TEAM, arguments.batch)
+    parts = execute([program("convolution_bench"), "parts", TEAM, batch])
     layers = [list(map(float, line.split())) for line in parts.splitlines()]
 
     def computed(image, lowering, products, part, whole, whole_lowering, partition, _):
@@ -83,8 +84,8 @@ def team(arguments):
     print(f"\nLowering, % of one thread's seconds: {100 * lowering / image:.1f}, by the paper's seconds {100 * PAPER_LOWERING / TEAM / PAPER_MANY:.1f}. "
           f"An image's products, divided among {TEAM} threads, times a {TEAM}th: {TEAM * (alone - lowering) / (image - lowering):.2f}, "
           f"by the paper's {(PAPER_IMAGE - PAPER_LOWERING) / (PAPER_ONE - PAPER_LOWERING):.2f}.")
-    yield Compared(f"lowered batch, times an image at a time: {TEAM} threads, computed", PAPER_IMAGE / PAPER_MANY, alone / many, note="AlexNet, 16 virtual CPUs")
-    yield Compared(f"{TEAM} partitions, times 1: computed", PAPER_ONE / PAPER_MANY, one / many, note="one lowers alone")
+    yield Compared(f"the first with {TEAM} threads, computed", PAPER_IMAGE / PAPER_MANY, alone / many, note=f"batch {batch}")
+    yield Compared(f"{TEAM} partitions, times 1, computed", PAPER_ONE / PAPER_MANY, one / many, note=f"batch {batch}")
 
 
 # A CPU beside a GPU.
@@ -262,12 +263,13 @@ def optimizer_on(job, arguments):
     last = {accuracy: compared(accuracy) for accuracy in [*(one for one in arguments.targets if one < target), target]}
     trials = auto.searched(auto.start)
     print_table(["accuracy", "groups, momentum, rate", "best static s", "times the cold start", "optimizer s", "times the best"],
-                ([accuracy, best and ", ".join(map(str, best)), say(seconds, ".1f"), say(seconds and seconds / trials, ".1f"), say(own, ".1f"),
+                ([accuracy, best and ", ".join(map(str, best)), say(seconds, ".1f"), say(seconds and trials and seconds / trials, ".1f"), say(own, ".1f"),
                   say(own and seconds and own / seconds, ".2f")] for accuracy, (best, seconds, own, _) in last.items()),
-                f"Virtual seconds to an accuracy, {job.stem}; the cold start: {trials:.1f}")
+                f"Virtual seconds to an accuracy, {job.stem}; the cold start: {say(trials, '.1f', 'not ended')}")
     best, own, worse = last[target][1:]
-    yield Compared(f"{job.stem}: the optimizer, times the best static choice", 1.1, own and best and own / best, note="at most 1.1")
-    yield Compared(f"{job.stem}: the worse of 1 and 8 groups at momentum 0.9, times the optimizer", 1.9, own and worse / own,
+    name = job.stem.removeprefix("omnivore-")
+    yield Compared(f"{name}: the optimizer, times the best static choice", 1.1, own and best and own / best, note="at most 1.1")
+    yield Compared(f"{name}: the worse of 1 and 8 groups at momentum 0.9, times the optimizer", 1.9, own and worse / own,
                    note="1.9 to 12" if worse < limit else "1.9 to 12; ours at least")
 
 
@@ -280,7 +282,5 @@ PARTS = [lowering, team, devices, groups, law, tuned, optimizer]
       quick={"jobs": ["digits"], "batch": 16, "rounds": 1, "limit": 15.0, "groups": [1, 4], "seeds": [1], "rates": [0.1, 0.02], "epochs": 4})
 def omnivore(arguments):
     """Omnivore's tables and figures."""
-    for one in PARTS:
-        if one.__name__ in arguments.only:
-            compare(list(one(arguments)), one.__doc__)
+    compare([figure for one in PARTS if one.__name__ in arguments.only for figure in one(arguments)], "Omnivore's figures")
     return "lowering and team in real time, the rest in virtual time"

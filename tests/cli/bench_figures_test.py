@@ -61,6 +61,7 @@ class FiguresTest(unittest.TestCase):
         new = figures.replaced(page, "a", "progress\n" + output + "\n")
         self.assertRegex(new, r"^before\n<!-- figure: a, commit abc1234, \d{4}-\d\d-\d\d -->\n\| x \| y \|\n\| --- \| --- \|\n\| 1 \| 2 \|\n\n"
                               r"Conditions: yoke 9\.9 \(abc1234def\), .*; one run\.\n<!-- end -->\nafter\n$")
+        self.assertEqual(figures.replaced(page, "a", "| other |\n\n" + output + "\n", [-1]), new)
         self.assertEqual(figures.replaced(page, "another", output), page)
         self.assertRaisesRegex(RuntimeError, "prints no Markdown table", figures.replaced, page, "a", "1.5 s\n")
 
@@ -102,9 +103,11 @@ class RunnerTest(unittest.TestCase):
 
         start, ends = {"event": "start", "train_examples": 1}, [{"event": "end", "seconds": 3.0, "virtual_seconds": 8.0},
                                                                 {"event": "end", "seconds": 4.0, "virtual_seconds": 10.5}]
-        lines = [start, epoch(1.0), epoch(3.0), ends[0], start, epoch(4.0), ends[1]]
+        lines = [start, epoch(1.0), epoch(3.0), ends[0], start, epoch(4.0), ends[1], start, epoch(5.0)]  # the last session has no end
         (self.folder / "metrics.jsonl").write_text("\n".join(json.dumps({"examples_per_second": 1, **line}) for line in lines))
-        self.assertEqual(runner.Run(self.folder).virtual_curve(), [(6.0, 0.1), (8.0, 0.3), (10.5, 0.4)])
+        run = runner.Run(self.folder)
+        self.assertEqual(run.virtual_curve(), [(6.0, 0.1), (8.0, 0.3), (10.5, 0.4)])
+        self.assertEqual([run.searched(one) for one in run.starts], [5.0, 6.5, None])
 
     def test_medians_in_turn(self):
         calls = []
