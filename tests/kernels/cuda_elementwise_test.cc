@@ -34,7 +34,7 @@ void ExpectFunction(const NamedFunction& function, double (*value)(double, doubl
                     bool smooth = true) {
   SCOPED_TRACE(function.name);
   ASSERT_NE(FunctionOf(function.name), Function::kNone);
-  const double a = function.numbers[0], b = function.numbers[1];
+  const double a = function.parameters[0], b = function.parameters[1];
   std::vector<float> x;
   for (int i = -400; i <= 400; ++i) x.push_back(static_cast<float>(i) / 50 + 0.003F);
   const auto n = static_cast<int64_t>(x.size());
