@@ -73,7 +73,7 @@ class RatesApart {
         rates_(RatesOf(job)),
         own_(Nearest(rates_, SettingOf(job).rate)),
         losses_(rates_.size()),
-        most_steps_(kAloneSteps * trials.steps / TeamsOf(job)),
+        most_steps_((trials.run.cluster ? kAloneSteps : 1) * trials.steps / TeamsOf(job)),
         steps_(std::clamp(most_steps_ / (kLeastRounds * Turns()), FewestSteps(alone_, trials.data),
                           std::max(kApartSteps, FewestSteps(alone_, trials.data)))) {}
 
@@ -133,8 +133,8 @@ class RatesApart {
     return best;
   }
 
-  /// From the one below the job's own on to higher ones, then lower ones; as far apart as it takes
-  /// to reach all.
+  /// From the one below the job's own on to higher ones, then lower ones; further apart where there
+  /// are few slots.
   std::vector<size_t> Spread() const {
     const size_t count = std::min(Slots(), rates_.size());
     const size_t stride = (rates_.size() - 1) / std::max<size_t>(1, count - 1);
