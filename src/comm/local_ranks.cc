@@ -160,16 +160,20 @@ bool IsFirstToJoin(const Launch& launch, const std::vector<LocalRankStatus>& loc
 
 bool IsFirstToFail(const Launch& launch) {
   constexpr int kLooks = 50;
+  constexpr int kGone = 3;  // looks in a row: a process that starts is not seen at once
   constexpr std::chrono::milliseconds kPause(100);
-  for (int look = 0; look < kLooks; ++look) {
+  for (int look = 0, gone = 0; look < kLooks; ++look) {
     const std::vector<LocalRankStatus> local_ranks = FindLocalRanks(launch);
     const auto count = [&](bool joining) {
       return std::count_if(local_ranks.begin(), local_ranks.end(), [&](const LocalRankStatus& one) {
         return one.rank < launch.rank && one.joining == joining;
       });
     };
-    if (OneHasEnded(launch, local_ranks) && count(true) + count(false) < launch.rank) return false;
-    if (count(false) == 0) return true;
+    const bool lower_is_gone =
+        OneHasEnded(launch, local_ranks) && count(true) + count(false) < launch.rank;
+    gone = lower_is_gone ? gone + 1 : 0;
+    if (gone == kGone) return false;
+    if (!lower_is_gone && count(false) == 0) return true;
     std::this_thread::sleep_for(kPause);
   }
   return true;

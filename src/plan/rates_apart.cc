@@ -108,9 +108,11 @@ class RatesApart {
     if (best > 0 && best + 1 < rates_.size())
       rate *= std::pow(rates_[best] / rates_[best - 1],
                        LowestOf(LossOf(best - 1), LossOf(best), LossOf(best + 1)));
-    rate *= kBelow * std::sqrt(RolesOf(job_).team);
-    const double own = std::min(SettingOf(job_).rate, rates_[0]);
-    return rate < own && LossOf(own_) <= kBearable * LossOf(best) ? own : rate;
+    const bool mean_gradient = !StrategyOf(job_).replicas_differ;
+    rate *= kBelow * std::sqrt(mean_gradient ? RolesOf(job_).team : 1);
+    if (rate < SettingOf(job_).rate && LossOf(own_) <= kBearable * LossOf(best))
+      rate = SettingOf(job_).rate;
+    return std::min(rate, rates_[0]);
   }
 
   /// Trials of a round on each replica.

@@ -90,6 +90,14 @@ TEST_F(RatesApartTest, JitterMakesNoNodeSlow) {
   EXPECT_LT(FindRateApart(FourOf("allreduce"), Of(300)).trained, 2.5 * steady);
 }
 
+/// The mean gradient of four replicas has less noise than one; local steps have not.
+TEST_F(RatesApartTest, ByTheReplicasWhoseMeanMakesAnUpdate) {
+  const Overrides low = {{"train.learning_rate", "0.0001"}};
+  const double mean = FindRateApart(FourOf("allreduce", low), Of(300)).best.rate;
+  const double local = FindRateApart(FourOf("local_sgd", low), Of(300)).best.rate;
+  EXPECT_NEAR(mean / local, 2, 0.01);
+}
+
 /// Trials of a node are over before it would die.
 TEST_F(RatesApartTest, NoNodeDiesMeanwhile) {
   cluster_.machines.failures = test::DeathsAt({{0, 1e-6}, {2, 1e-6}}, 100, 1);
@@ -107,7 +115,7 @@ TEST_F(RatesApartTest, NoRateAboveThatOfAnElasticForce) {
   const Tuned found =
       FindRateApart(FourOf("easgd_sync3", {{"cluster.rho", "10"}}), Of(300));  // 1 / (10 x 4)
   EXPECT_GT(found.best.rate, 0);
-  EXPECT_LE(found.best.rate, 0.025);
+  EXPECT_LE(found.best.rate, 0.01);  // the highest of the rule's below 0.025
   EXPECT_THAT(told_, Not(Contains(HasSubstr("learning rate 0.03:"))));
   const Tuned none = FindRateApart(FourOf("easgd_sync3", {{"cluster.rho", "1000"}}), Of(300));
   EXPECT_EQ(none.best.rate, 0);

@@ -48,6 +48,7 @@ namespace {
 MockNccl* current = nullptr;
 
 int JoinMock(ncclComm** comm, int ranks, const NcclId& id, int rank) {
+  const MockNccl::Inside inside;
   MockNccl& mock = MockNccl::Current();
   if (rank == mock.fails_to_join) return 1;
   MockNccl::World& world = mock.Of(id);
@@ -64,6 +65,7 @@ int JoinMock(ncclComm** comm, int ranks, const NcclId& id, int rank) {
 }
 
 int AbortMock(ncclComm* comm) {
+  const MockNccl::Inside inside;
   MockNccl& mock = MockNccl::Current();
   ++mock.aborts;
   {
@@ -110,11 +112,14 @@ MockNccl::MockNccl(const CudaDriver& driver) : driver_(driver) { current = this;
 
 MockNccl::~MockNccl() {
   over_ = true;
-  for (auto& [id, world] : worlds_) {
-    const std::lock_guard lock(world.mutex);
-    world.changed.notify_all();
+  {
+    const std::lock_guard all(mutex_);
+    for (auto& [id, world] : worlds_) {
+      const std::lock_guard lock(world.mutex);
+      world.changed.notify_all();
+    }
   }
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // of calls that were left behind
+  while (inside_ > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // left behind
 }
 
 const NcclCalls& MockNccl::calls() const { return kMockNccl; }

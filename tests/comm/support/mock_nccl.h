@@ -41,9 +41,22 @@ class MockNccl {
   const CudaDriver& driver() const { return driver_; }
   static MockNccl& Current();
 
+  /// A call that may wait, for which the mock waits at its end.
+  class Inside {
+   public:
+    Inside() : mock_(Current()) { ++mock_.inside_; }
+    ~Inside() { --mock_.inside_; }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+
+   private:
+    MockNccl& mock_;
+  };
+
  private:
   const CudaDriver& driver_;
   std::atomic<bool> over_ = false;
+  std::atomic<int> inside_ = 0;  // calls
   std::mutex mutex_;
   std::map<std::byte, World> worlds_;
   std::deque<Work> works_;  // also of sums that a capture holds
