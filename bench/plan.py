@@ -94,8 +94,8 @@ def grid(arguments):
         if run.end["reason"] != "target":
             return math.inf
         target = tomllib.loads((GRID / f"{data}.toml").read_text(encoding="utf-8"))["train"]["target"]["at_most"]
-        lost = run.end["virtual_seconds"] - run.end["seconds"] if OPEN.items() <= keys.items() else 0  # in trials whose steps do not count
-        return first_at([(x, -loss) for x, loss in run.curve(metric="loss")], -target) + lost
+        curve = run.virtual_curve("loss") if OPEN.items() <= keys.items() else run.curve(metric="loss")
+        return first_at([(x, -loss) for x, loss in curve], -target)
 
     def median_of(name, keys):  # None: no run of the grid has reached the target
         return math.inf if keys is None else statistics.median(seconds(name, {**keys, "train.seed": seed}) for seed in arguments.seeds)

@@ -75,19 +75,17 @@ void TrainAlong(const Communicator& world, const Job& job, const Value& order, c
   }
 }
 
-/// This process's trial, if it has one: loss, seconds, failure, whether something else than its
-/// loss made it fail, and the signal that stopped it.
-Value TrialApart(const Communicator& world, const std::vector<Job>& jobs, int64_t steps,
-                 const DataSets& data, const RunRequest& run) {
+/// This process's trial, if it has a job for one: loss, seconds, failure, whether something else
+/// than its loss made it fail, and the signal that stopped it.
+Value TrialApart(const Job* job, int64_t steps, const DataSets& data, const RunRequest& run) {
   Trial trial;
-  const auto rank = static_cast<size_t>(world.rank());
-  if (rank < jobs.size()) {
+  if (job) {
     const TemporaryFolder folder("yoke-plan");
-    trial = RunTrial(jobs[rank], {.data = data,
-                                  .run = run,
-                                  .apart = true,
-                                  .folder = folder.path() + "/apart",
-                                  .steps = steps});
+    trial = RunTrial(*job, {.data = data,
+                            .run = run,
+                            .apart = true,
+                            .folder = folder.path() + "/apart",
+                            .steps = steps});
   }
   return Table{{"loss", trial.loss},
                {"seconds", trial.seconds},
@@ -97,10 +95,9 @@ Value TrialApart(const Communicator& world, const std::vector<Job>& jobs, int64_
 }
 
 /// What all processes say about their trials; all call it.
-std::vector<std::string> TrainEachApart(const Communicator& world, const std::vector<Job>& jobs,
-                                        int64_t steps, const DataSets& data,
-                                        const RunRequest& run) {
-  return GatherTexts(world, FormatToml(TrialApart(world, jobs, steps, data, run)));
+std::vector<std::string> TrainEachApart(const Communicator& world, const Job* job, int64_t steps,
+                                        const DataSets& data, const RunRequest& run) {
+  return GatherTexts(world, FormatToml(TrialApart(job, steps, data, run)));
 }
 
 /// Does what rank 0 asks; returns its last order.
@@ -111,10 +108,11 @@ Value Follow(const Communicator& world, const Job& mine, const DataSets& data,
     const std::string& kind = *order.Find("kind")->AsString();
     if (kind == kEnd) return order;
     if (kind == kApart) {
-      std::vector<Job> jobs;
-      for (const Value& one : *order.Find("jobs")->AsList())
-        jobs.push_back(OnThisMachine(one, mine));
-      TrainEachApart(world, jobs, *order.Find("steps")->AsInt(), data, run);
+      const List& jobs = *order.Find("jobs")->AsList();
+      const auto rank = static_cast<size_t>(world.rank());
+      std::optional<Job> own;
+      if (rank < jobs.size()) own = OnThisMachine(jobs[rank], mine);
+      TrainEachApart(world, own ? &*own : nullptr, *order.Find("steps")->AsInt(), data, run);
       continue;
     }
     const Job job = OnThisMachine(*order.Find("job"), mine);
@@ -154,7 +152,7 @@ std::vector<Trial> LauncherPeers::TrainApart(const std::vector<Job>& jobs, int64
   std::vector<Trial> trials;
   InOuterWorld([&] {
     Give(world_, kApart, {{"steps", steps}, {"jobs", std::move(resolved)}});
-    for (const std::string& text : TrainEachApart(world_, jobs, steps, data_, run_)) {
+    for (const std::string& text : TrainEachApart(world_, jobs.data(), steps, data_, run_)) {
       const Value answer = ParseToml(text, "a rank's answer");
       const auto signal = static_cast<int>(*answer.Find("signal")->AsInt());
       if (signal != 0 && !run_.StopIsAsked()) throw WorkEnds{.signal = signal};

@@ -11,8 +11,10 @@
 #include "base/random.h"
 #include "comm/support/deaths.h"
 #include "plan/auto_choice.h"
+#include "plan/measured_job.h"
 #include "plan/support/small_job.h"
 #include "simulate/simulate.h"
+#include "train/checkpoint/checkpoint.h"
 
 namespace yoke::rates_apart_test {
 
@@ -124,10 +126,19 @@ TEST_F(RatesApartTest, NoRateAboveThatOfAnElasticForce) {
 TEST_F(RatesApartTest, TheRuleOfTheStrategy) {
   for (const std::string strategy : {"async_msgd", "easgd_async_momentum"})
     for (const std::string velocity : {"", "gradients", "steps"}) {
-      const Tuned found = FindRateApart(
-          FourOf(strategy, {{"train.rule", "sgd"}, {"train.velocity", velocity}}), Of(300));
+      const Job job = FourOf(strategy, {{"train.rule", "sgd"}, {"train.velocity", velocity}});
+      const Tuned found = FindRateApart(job, Of(300));
       ExpectGood(found);
       EXPECT_FALSE(found.best.momentum) << strategy;  // a key that sgd has not
+      const TemporaryFolder folder("yoke-rates-apart-test");
+      const std::string run = folder.path() + "/alone";
+      ASSERT_EQ(RunTrial(OneReplicaOf(job),
+                         {.data = data_, .run = run_, .apart = true, .folder = run, .steps = 6})
+                    .failure,
+                "");
+      const Checkpoint last = Checkpoint::Open(run + "/last");
+      const bool steps = velocity == "steps" || (velocity.empty() && strategy != "async_msgd");
+      EXPECT_TRUE(last.HasState(steps ? "velocity" : "momentum")) << strategy << " " << velocity;
     }
 }
 
@@ -148,9 +159,10 @@ TEST_F(RatesApartTest, TrialsThatFailAreCharged) {
   RunRequest run = run_;
   run.data = &data_;
   Findings found;
-  Decision decision = {.job = FourOf("allreduce", {{"train.clip_norm", "1e-30"}})};
+  Decision decision = {.job = FourOf("allreduce", {{"train.learning_rate", "1e30"}})};
   const PlanOrder order = {.job = decision.job, .run = run, .folder = folder_.path()};
-  AutoChoice(order, {.rate = true}, found, decision).ByTrials();
+  AutoChoice(order, {.momentum = true}, found, decision).ByTrials();
+  EXPECT_THAT(decision.messages, Contains(HasSubstr("no trial has trained")));
   EXPECT_GT(found.trained, 0);
 }
 
