@@ -53,7 +53,7 @@ cores-check: build  ## how steps grow with this machine's cores: computed beside
 figures:  ## the tables of docs that are measured, and which are older than what they measure
 	@python3 bench/figures.py
 
-figure:  ## measures one again and puts it into its page; NAME=..., QUICK=1 only prints a try
+figure:  ## measures one, or all of a page (NAME=plan.md), again and puts them there; QUICK=1 only prints a try
 	@python3 bench/figures.py $(NAME) $(if $(QUICK),--quick)
 
 paper-%: build  ## a paper's tables beside ours: paper-omnivore, paper-hogbatch, paper-gossip, paper-slide, paper-easgd; QUICK=1 for a try

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The tables of docs/ that are measured: which are older than what they measure, and one of them measured again.
+"""The tables of docs/ that are measured: which are older than what they measure, and one of them, or all of a page, measured again.
 
 usage: bench/figures.py                      lists all, a line each            (make figures)
        bench/figures.py NAME [--quick]       measures NAME and puts it into its page; --quick only prints a try   (make figure NAME=...)
                                              Status 2 where its command has words in capitals: they are for you to replace.
+       bench/figures.py PAGE.md [--quick]    the same of all tables of docs/PAGE.md, one after the other; at the end it tells which were left
 
 bench/figures.toml has for each figure its page, its command and the paths that it measures. In the page the table stands between
 `<!-- figure: NAME, commit 1c77b03, 2026-11-26 -->` and `<!-- end -->`, after the commit at which it was measured. A new one is the tables
@@ -92,13 +93,27 @@ def measure(name, quick):
         print(f"\ndocs/{figure['page']} has the new tables: see `git diff`")
 
 
+def measure_page(page, quick):
+    names = [name for name, figure in registry().items() if figure["page"] == page.removeprefix("docs/")]
+    if not names:
+        raise RuntimeError(f"no figure on page {page}; there are some on {', '.join(sorted({one['page'] for one in registry().values()}))}")
+    left = []
+    for name in names:
+        try:
+            measure(name, quick)
+        except RuntimeError as why:
+            left.append(str(why))
+    if left:
+        raise RuntimeError("\n".join(left))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", nargs="?")
     parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
     if arguments.name:
-        return measure(arguments.name, arguments.quick)
+        return (measure_page if arguments.name.endswith(".md") else measure)(arguments.name, arguments.quick)
     print("\n".join(state(*one) for one in registry().items()))
 
 

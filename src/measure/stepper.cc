@@ -9,8 +9,11 @@
 #include "base/clock.h"
 #include "base/median.h"
 #include "base/random.h"
+#include "base/registry.h"
 #include "base/stop.h"
 #include "base/work_label.h"
+#include "comm/threads.h"
+#include "kernels/step_loss.h"
 #include "kernels/threads.h"
 #include "kernels/vectors.h"
 #include "optim/first_touch.h"
@@ -59,38 +62,41 @@ Stepper::Stepper(const ProfileRequest& request, const ExecutorEntry& entry, cons
                                 .rule = &request.rule,
                                 .state = &state_,
                                 .clip_norm = request.clip_norm});
+  strategy_ = FindEntry(strategies(), "strategy", "none")
+                  .make(Options(), {.world = LocalWorld(),
+                                    .params = params_,
+                                    .gradients = gradients_,
+                                    .rule = request.rule,
+                                    .state = state_,
+                                    .clip_norm = request.clip_norm,
+                                    .updated_in_place = executor_->in_place()});
+  step_.emplace(
+      ReplicaStep::Parts{.executor = *executor_, .strategy = *strategy_, .states = &states_});
 }
 
 void Stepper::Step(const Batch& batch) {
-  ParamView view = params_.View(&gradients_);
-  view.states = &states_;
   const double part =
       std::min(1.0, static_cast<double>(batch.size) / static_cast<double>(step_examples()));
-  const StepResult result = executor_->Step(batch, view, {.learning_rate = part * learning_rate_});
-  if (executor_->in_place())
-    params_.Publish();
-  else
-    Update(part * learning_rate_);
+  double computed = 0, cpu = 0;
+  std::optional<WorkLabel> label;
+  const StepResult result =
+      step_->Take(batch, {.learning_rate = part * learning_rate_, .examples = batch.size}, [&] {
+        label.emplace(Work{"", "update"});
+        computed = Now();
+        cpu = ThreadCpuSeconds();
+      });
   examples_ += batch.size;
-  if (std::isfinite(result.loss)) return;
-  learning_rate_ /= 10;
-  examples_ = request_.examples;
+  if (!IsPossibleLoss(result.loss)) {
+    learning_rate_ /= 10;
+    examples_ = request_.examples;
+  } else if (!executor_->in_place()) {
+    updates_.push_back(Now() - computed);
+    update_cpu_.push_back(ThreadCpuSeconds() - cpu);
+  }
 }
 
 double Stepper::UpdateSeconds() const { return updates_.empty() ? 0 : Median(updates_); }
 double Stepper::UpdateCpuSeconds() const { return update_cpu_.empty() ? 0 : Median(update_cpu_); }
-
-void Stepper::Update(double learning_rate) {
-  const WorkLabel label({"", "update"});
-  const double began = Now(), cpu = ThreadCpuSeconds();
-  Apply(params_, {.rule = request_.rule,
-                  .state = state_,
-                  .gradients = gradients_,
-                  .learning_rate = learning_rate,
-                  .clip_norm = request_.clip_norm});
-  updates_.push_back(Now() - began);
-  update_cpu_.push_back(ThreadCpuSeconds() - cpu);
-}
 
 void Stepper::Restart() {
   examples_ = 0;

@@ -1,21 +1,23 @@
-// Stepper: a replica's parts without a strategy, trained step by step so that its steps can be
+// Stepper: a replica's parts with the strategy none, trained step by step so that its steps can be
 // timed.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "measure/machine_profile.h"
 #include "measure/step_timer.h"
+#include "train/training_loop.h"
 
 namespace yoke {
 
 inline constexpr int kRounds = 3;      ///< Visits of each batch but the job's.
 inline constexpr int kLeastSteps = 3;  ///< Of each batch, in all.
 
-/// One replica, as the Trainer joins its parts, with the strategy none. Values, gradients and the
-/// rule's state lie on the host.
+/// One replica, as the Trainer joins its parts (train/training_loop.h), with the strategy none.
+/// Values, gradients and the rule's state lie on the host.
 class Stepper {
  public:
   /// By an executor with these keys of [node], on these devices. The arguments must outlive it.
@@ -42,7 +44,6 @@ class Stepper {
   void ForgetUpdates() { update_cpu_.clear(); }
 
  private:
-  void Update(double learning_rate);
   void Restart();
 
   const ProfileRequest& request_;
@@ -56,6 +57,8 @@ class Stepper {
   int64_t examples_ = 0;  // since the initial values
   std::vector<double> updates_, update_cpu_;
   std::unique_ptr<Executor> executor_;
+  std::unique_ptr<Strategy> strategy_;
+  std::optional<ReplicaStep> step_;
 };
 
 /// Batches of the training data in random order.

@@ -35,8 +35,8 @@ TimedRank::TimedRank(const Job& job, const TimedModel& model, const Communicator
                                         .seed = job.seed(),
                                         .steps_per_epoch = steps_per_epoch,
                                         .head = model.head ? &*model.head : nullptr});
-  work_.ready = [this](int slice) { strategy_->GradientReady(slice); };
-  work_.head = strategy_->RemoteHead();
+  step_.emplace(ReplicaStep::Parts{
+      .executor = executor_, .strategy = *strategy_, .alone = meetings_.size() == 1});
 }
 
 void TimedRank::Begin(bool mean) {
@@ -45,13 +45,6 @@ void TimedRank::Begin(bool mean) {
   for (size_t i = 0; i < state_.names().size(); ++i)
     meetings_.Broadcast(state_.array(static_cast<int>(i)), 0);
   strategy_->Prepare();
-}
-
-void TimedRank::Step(const StrategyStep& step) {
-  const ParamView view = strategy_->View(step);
-  work_.learning_rate = step.learning_rate;
-  executor_.Step(model_.batch, view, work_);
-  strategy_->Step(step);
 }
 
 bool TimedRank::HasExchanged() {

@@ -7,6 +7,7 @@
 
 #include "simulate/timed_model.h"
 #include "strategy/strategy.h"
+#include "train/training_loop.h"
 
 namespace yoke {
 
@@ -19,7 +20,7 @@ class TimedRank {
   /// Before the first step: copies values and state from rank 0, as Replica does; first, if `mean`,
   /// the ranks take the mean of their values.
   void Begin(bool mean);
-  void Step(const StrategyStep& step);
+  void Step(const StrategyStep& step) { step_->Take(model_.batch, step); }
   /// Whether it has sent a message since this was last asked.
   bool HasExchanged();
   /// After the last step before a meeting, at it, and after it.
@@ -50,7 +51,7 @@ class TimedRank {
   RuleState state_;
   ChargedExecutor executor_;
   std::unique_ptr<Strategy> strategy_;
-  ExecutorStep work_;
+  std::optional<ReplicaStep> step_;
   int64_t messages_ = 0;  // sent
 };
 

@@ -52,7 +52,7 @@ void TimedRun::Enter(const Communicator& world, const SimulatedPlace& place) {
   TimedRank rank(world_->job, world_->model, world, world_->steps_per_epoch);
   try {
     rank.Begin(place.world > 0 && mean_);
-    while (!Round(world, rank)) continue;
+    while (!EndsAfterRound(world, rank)) continue;
     world_->counts[world.rank()] = rank.Counts();
     world.Barrier();
     if (leads) Ended(place);
@@ -85,7 +85,7 @@ void TimedRun::NextWorld(const Communicator& world, const SimulatedPlace& place)
 }
 
 /// The steps up to the next meeting, and what is done there. True after the last one.
-bool TimedRun::Round(const Communicator& world, TimedRank& rank) {
+bool TimedRun::EndsAfterRound(const Communicator& world, TimedRank& rank) {
   TimedWorld& here = *world_;
   const int64_t round = here.decided;
   if (here.opened == round) {
@@ -94,15 +94,19 @@ bool TimedRun::Round(const Communicator& world, TimedRank& rank) {
     ++here.opened;
   }
   const bool leads = world.rank() == 0;
-  const double began = world.Now();
-  TakeSteps(world, rank);
-  if (leads) here.own_bytes = rank.OwnBytes();
-  world.Barrier();
-  const double met = world.Now();
-  rank.Settle();
+  const RoundSeconds seconds = *RunRound({.now = [&] { return world.Now(); },
+                                          .step = [&] { return TakeStep(world, rank); },
+                                          .idle = [&] { rank.Idle(); },
+                                          .meet =
+                                              [&](double /*began*/) {
+                                                if (leads) here.own_bytes = rank.OwnBytes();
+                                                world.Barrier();
+                                                return std::optional(world.Now());
+                                              },
+                                          .settle = [&] { rank.Settle(); }});
   if (leads) {
-    stepped_ += met - began;
-    settled_.Add(world.Now() - met);
+    stepped_ += seconds.steps;
+    settled_.Add(seconds.settle);
   }
   if (here.decided == round) Decide(world.Now());
   const bool ends = here.ends;  // of this round: others may be in the next one after a wait
@@ -110,18 +114,18 @@ bool TimedRun::Round(const Communicator& world, TimedRank& rank) {
   return ends;
 }
 
-void TimedRun::TakeSteps(const Communicator& world, TimedRank& rank) {
+/// The next one dealt; false: none is left.
+bool TimedRun::TakeStep(const Communicator& world, TimedRank& rank) {
   Dealer& dealer = world_->dealer;
-  const auto over = [&] {
+  const int64_t s = dealer.Next(world.rank(), [&] {
     return !ReasonToStop(world.Now()).empty() || limits_.IsDueAfterSeconds(world.Now() - saved_at_);
-  };
-  for (int64_t s; (s = dealer.Next(world.rank(), over)) >= 0;) {
-    NoticeLosses(world);
-    rank.Step(SettingsOf(s));
-    dealer.Ended(world.rank(), rank.HasExchanged());
-    if (context_.timeline && number_ == 0) context_.timeline->Step(world.rank());
-  }
-  rank.Idle();
+  });
+  if (s < 0) return false;
+  NoticeLosses(world);
+  rank.Step(SettingsOf(s));
+  dealer.Ended(world.rank(), rank.HasExchanged());
+  if (context_.timeline && number_ == 0) context_.timeline->Step(world.rank());
+  return true;
 }
 
 /// By the first rank that has met the others.

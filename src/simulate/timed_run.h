@@ -59,8 +59,8 @@ class TimedRun : public SimulatedBody {
   };
 
   void NextWorld(const Communicator& world, const SimulatedPlace& place);
-  bool Round(const Communicator& world, TimedRank& rank);
-  void TakeSteps(const Communicator& world, TimedRank& rank);
+  bool EndsAfterRound(const Communicator& world, TimedRank& rank);
+  bool TakeStep(const Communicator& world, TimedRank& rank);
   void Decide(double now);
   bool CheckpointIsDue(double now) const;
   std::string ReasonToStop(double now) const;

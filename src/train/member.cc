@@ -186,7 +186,6 @@ StepTotals Member::Before() const {
 }
 
 std::vector<StepTotals> Member::Work(const Order& order) {
-  const double began = clock_.Now();
   totals_ = Before();
   round_first_ = order.first;
   bool began_steps = false;
@@ -195,16 +194,42 @@ std::vector<StepTotals> Member::Work(const Order& order) {
       rounds_->AskToMeet();
     return rounds_->Next(totals_);
   });
-  while (const std::optional<int64_t> step = steps.Peek()) {
-    if (replica_->in_place()) {
-      TakeRound(steps, world_.size() == 1 ? order.last : 0);
-    } else {
-      steps.Pop();
-      TakeStep(*step);
-    }
+  std::vector<StepTotals> all_totals;
+  const std::optional<RoundSeconds> seconds =
+      RunRound({.now = [this] { return clock_.Now(); },
+                .step = [&] { return TakeNext(steps, order); },
+                .idle =
+                    [this] {
+                      NoteLateResults(/*all=*/true);
+                      replica_->Idle();
+                    },
+                .meet =
+                    [&](double began) {
+                      all_totals = Meet(order, began);
+                      return FirstBad(all_totals) ? std::nullopt : std::optional(rounds_->met_at());
+                    },
+                .settle = [&] { Settle(all_totals); }});
+  if (!seconds) return all_totals;
+  worked_ += seconds->all();
+  stepped_ += seconds->steps;
+  exchange_ = replica_->Exchange(worked_, stepped_);
+  return all_totals;
+}
+
+/// The next step dealt to this rank, or those up to the next exchange; false: it has done all.
+bool Member::TakeNext(DealtSteps& steps, const Order& order) {
+  const std::optional<int64_t> step = steps.Peek();
+  if (!step) return false;
+  if (replica_->in_place()) {
+    TakeRound(steps, world_.size() == 1 ? order.last : 0);
+  } else {
+    steps.Pop();
+    TakeStep(*step);
   }
-  NoteLateResults(/*all=*/true);
-  replica_->Idle();
+  return true;
+}
+
+std::vector<StepTotals> Member::Meet(const Order& order, double began) {
   totals_.signal = Signal();
   std::vector<StepTotals> all_totals = rounds_->Meet(totals_);
   if (all_totals[0].dealt > order.first) rate_ = cursor_.LearningRateAt(all_totals[0].dealt - 1);
@@ -214,20 +239,19 @@ std::vector<StepTotals> Member::Work(const Order& order) {
                  .totals = totals_,
                  .seconds = clock_.Now() - began,
                  .waited = replica_->SecondsWaiting()});
-  if (const std::optional<StepTotals> bad = FirstBad(all_totals)) {
+  if (const std::optional<StepTotals> bad = FirstBad(all_totals))
     rate_ = cursor_.LearningRateAt(order.first + bad->bad_step - 1 - position_.step);
-    return all_totals;  // nothing to settle
-  }
+  return all_totals;
+}
+
+/// After a round without a bad loss.
+void Member::Settle(const std::vector<StepTotals>& all_totals) {
   for (const StepTotals& theirs : all_totals)
     if (theirs.signal > 0) signal_ = static_cast<int>(theirs.signal);
   cursor_.Advance(all_totals[0].dealt, all_totals);
   totals_ = Before();
   taken_.clear();
   replica_->Settle();
-  worked_ += clock_.Now() - began;
-  stepped_ += rounds_->met_at() - began;
-  exchange_ = replica_->Exchange(worked_, stepped_);
-  return all_totals;
 }
 
 /// Of step s of the epoch's plan.

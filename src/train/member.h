@@ -102,6 +102,9 @@ class Member {
   void TakeUpCheckpoint();
   void TakeUp(const SurvivorState* survivor, const RecoveryPlan& recovery);
   StrategyStep SettingsOf(int64_t s);
+  bool TakeNext(DealtSteps& steps, const Order& order);
+  std::vector<StepTotals> Meet(const Order& order, double began);
+  void Settle(const std::vector<StepTotals>& all_totals);
   void TakeStep(int64_t s);
   void TakeRound(DealtSteps& steps, int64_t last);
   void NoteLateResults(bool all);

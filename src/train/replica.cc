@@ -82,17 +82,17 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
   strategy_ = entry_.make(job.cluster, context);
   if (InVirtualTime(world_) && !executor_->in_place())
     WorkInVirtualTime(data, setting.steps_per_epoch * BatchOf(job), *setting.shared);
-  work_.ready = [this](int slice) {
-    ClearFrozen(layout(), state_, slice, gradients_);
-    strategy_->GradientReady(slice);
-  };
-  launched_ = [this] { strategy_->Launched(); };
-  work_.head = strategy_->RemoteHead();
+  step_.emplace(ReplicaStep::Parts{
+      .executor = *executor_,
+      .strategy = *strategy_,
+      .states = &states_,
+      .complete = [this](int slice) { ClearFrozen(layout(), state_, slice, gradients_); },
+      .alone = world_.size() == 1});
   if (job.train.Has("average")) {
     RequireRunningMean(job, executor_->in_place(), layout());
     average_.emplace(job.train.Float("average"), params_.values());
   }
-  Require(!work_.head || NamesOfDevices(job) == std::vector<std::string>{Cpu().name()},
+  Require(!strategy_->RemoteHead() || NamesOfDevices(job) == std::vector<std::string>{Cpu().name()},
           "{}: a served head computes on the CPU: {}", job.node.Where("devices"), HowToUseTheCpu());
 }
 
@@ -260,45 +260,18 @@ void Replica::RequireTraining(int64_t step, int64_t rest) const {
                   .target = {.reference = job_.ReferenceKernels()}});
 }
 
-ParamView Replica::Enter(const StrategyStep& step) {
-  const CountedAs scope("update");
-  ParamView view = strategy_->View(step);
-  const Strategy::SliceExchange exchange = strategy_->ExchangeOfSlices();
-  work_.beside = exchange == Strategy::SliceExchange::kBeside;
-  work_.launched = exchange == Strategy::SliceExchange::kEnqueued ? launched_ : nullptr;
-  view.states = &states_;
-  return view;
-}
-
-void Replica::Leave(const StrategyStep& step) {
-  const CountedAs scope("update");
-  strategy_->Step(step);
-}
-
 StepResult Replica::RunRound(WorkSource& source, const ParamView& view) {
   const CountedAs scope("gradient");
   return executor_->RunRound(source, view);
 }
 
-StepResult Replica::Compute(const Batch& batch, const ParamView& view) {
-  const CountedAs scope("gradient");
-  if (batch.examples.empty()) return StepOfNothing(view, work_.ready);
-  return executor_->Step(batch, view, work_);
-}
-
 StepResult Replica::Step(const Batch& batch, StrategyStep step) {
   const double began = Now();
+  double computed = began;
   step.examples = static_cast<int64_t>(batch.examples.size());
   const int64_t updates = state_.steps;
-  const ParamView view = Enter(step);
-  work_.learning_rate = step.learning_rate;
-  const StepResult result = Compute(batch, view);
-  const double computed = Now();
-  // Others wait for this rank in the exchange, so it takes part even with a non-finite loss.
-  if (result.late || IsPossibleLoss(result.loss) || world_.size() > 1) {
-    Leave(step);
-    if (average_ && state_.steps > updates) average_->Move(params_.values(), state_.steps);
-  }
+  const StepResult result = step_->Take(batch, step, [&computed] { computed = Now(); });
+  if (average_ && state_.steps > updates) average_->Move(params_.values(), state_.steps);
   const double ended = Now();
   step_seconds_ += ended - began;
   update_seconds_ += ended - computed;

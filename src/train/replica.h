@@ -22,6 +22,7 @@
 #include "train/record/machine.h"
 #include "train/recovery/recovery.h"
 #include "train/running_mean.h"
+#include "train/training_loop.h"
 
 namespace yoke {
 
@@ -86,13 +87,13 @@ class Replica {
   // With an executor that updates in place, steps between two exchanges are one round.
 
   bool in_place() const { return executor_->in_place(); }
-  ParamView Enter(const StrategyStep& step);
+  ParamView Enter(const StrategyStep& step) { return step_->Enter(step); }
   StepResult RunRound(WorkSource& source, const ParamView& view);
   /// Whether the round goes on from a step to the next one.
   bool GoesOn(const StrategyStep& step, const StrategyStep& next) const {
     return !strategy_->ExchangesAfter(step) && !strategy_->ExchangesBefore(next);
   }
-  void Leave(const StrategyStep& step);
+  void Leave(const StrategyStep& step) { step_->Leave(step); }
 
   /// Called by all ranks: completes messages in flight and collects the model on rank 0.
   void Settle();
@@ -142,7 +143,6 @@ class Replica {
   std::unique_ptr<Executor> MakeExecutor(const ExecutorContext& work) const;
   void WorkInVirtualTime(const DataInfo& data, int64_t examples, SharedExecutor& shared);
   std::vector<std::span<std::byte>> Portable(HostCopies& copies);
-  StepResult Compute(const Batch& batch, const ParamView& view);
   bool BroadcastFrom(int from);
   void TakeMean(bool counts);
   void TakeAverage(const Checkpoint& checkpoint);
@@ -175,8 +175,7 @@ class Replica {
   std::optional<HeadOffer> head_;
   std::unique_ptr<Strategy> strategy_;
   std::unique_ptr<Executor> executor_;
-  ExecutorStep work_;
-  std::function<void()> launched_;
+  std::optional<ReplicaStep> step_;
   double step_seconds_ = 0, update_seconds_ = 0;  // since the last report
   Array<const float> model_values_;               // where the strategy holds them
   HostCopy model_copy_;

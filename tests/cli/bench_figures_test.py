@@ -77,6 +77,15 @@ class FiguresTest(unittest.TestCase):
         self.assertRegex(done.stderr, "^figures.py: search: replace CHECKPOINT in ")
 
 
+    def test_a_page_measures_all_its_figures_and_tells_what_is_left(self):
+        found = {name: {"page": page} for name, page in [("first", "a.md"), ("by-hand", "a.md"), ("second", "a.md"), ("other", "b.md")]}
+        with unittest.mock.patch.object(figures, "registry", return_value=found), \
+                unittest.mock.patch.object(figures, "measure", side_effect=[None, RuntimeError("by-hand: replace JOB"), None]) as measure:
+            self.assertRaisesRegex(RuntimeError, "^by-hand: replace JOB$", figures.measure_page, "docs/a.md", True)
+            self.assertEqual([call.args for call in measure.call_args_list], [("first", True), ("by-hand", True), ("second", True)])
+            self.assertRaisesRegex(RuntimeError, "^no figure on page c.md; there are some on a.md, b.md$", figures.measure_page, "c.md", True)
+
+
 class RunnerTest(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
