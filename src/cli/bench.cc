@@ -9,9 +9,9 @@
 #include <sstream>
 
 #include "api/no_input.h"
+#include "base/algorithms.h"
 #include "base/check.h"
 #include "base/files.h"
-#include "base/median.h"
 #include "base/registry.h"
 #include "cli/command.h"
 #include "cli/growth.h"

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <span>
 
+#include "base/algorithms.h"
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/median.h"
 #include "base/random.h"
 #include "base/stop.h"
 #include "base/work_label.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "base/own_entries.h"
 #include "base/registry.h"
 #include "model/add_layer.h"
 #include "model/convolution_keys.h"

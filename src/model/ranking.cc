@@ -8,8 +8,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/algorithms.h"
 #include "base/check.h"
-#include "base/fetch_ahead.h"
 #include "kernels/threads.h"
 #include "kernels/vectors.h"
 

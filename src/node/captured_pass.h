@@ -8,7 +8,7 @@
 
 #include "node/sent_batch.h"
 #include "params/store.h"
-#include "tensor/captured_work.h"
+#include "tensor/device.h"
 
 namespace yoke {
 

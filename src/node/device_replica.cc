@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/algorithms.h"
 #include "base/check.h"
 #include "base/log.h"
-#include "base/room.h"
 #include "node/sent_batch.h"
 #include "tensor/growing_buffer.h"
 

@@ -10,8 +10,8 @@
 #include <span>
 #include <utility>
 
+#include "base/algorithms.h"
 #include "base/check.h"
-#include "base/fetch_ahead.h"
 #include "kernels/makers.h"
 #include "kernels/vectors.h"
 #include "optim/bf16_update.h"
@@ -19,7 +19,7 @@
 #include "optim/device_update.h"
 #include "optim/layerwise.h"
 #include "optim/thread_part.h"
-#include "tensor/captured_work.h"
+#include "tensor/device.h"
 
 namespace yoke {
 

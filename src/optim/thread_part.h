@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "base/round_up.h"
+#include "base/algorithms.h"
 
 namespace yoke {
 

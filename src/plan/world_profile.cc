@@ -11,8 +11,8 @@
 #include <string>
 #include <utility>
 
+#include "base/algorithms.h"
 #include "base/check.h"
-#include "base/median.h"
 #include "base/registry.h"
 #include "base/stop.h"
 #include "comm/gather.h"

@@ -1,5 +1,5 @@
 // OwnEntries: parts of a program's own behind ours.
-#include "base/own_entries.h"
+#include "base/registry.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // CurrentStream: another one beside training, on one thread and one device.
-#include "tensor/current_stream.h"
+#include "tensor/array.h"
 
 #include <gtest/gtest.h>
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/algorithms.h"
 #include "base/check.h"
-#include "base/room.h"
 #include "kernels/convert.h"
 #include "model/layers/weighted.h"
 #include "model/working_memory.h"
