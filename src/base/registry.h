@@ -27,6 +27,7 @@ const Entry& FindEntry(const std::vector<Entry>& entries, std::string_view kind,
   throw UserError(UnknownName(kind, name, known));
 }
 
+/// A list of parts that programs can add parts of their own to.
 template <typename Entry>
 class OwnEntries {
  public:

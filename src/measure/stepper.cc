@@ -13,7 +13,7 @@
 #include "base/work_label.h"
 #include "kernels/threads.h"
 #include "kernels/vectors.h"
-#include "optim/first_touch.h"
+#include "optim/rule.h"
 
 namespace yoke {
 namespace {

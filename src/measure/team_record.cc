@@ -12,7 +12,6 @@
 
 #include "base/algorithms.h"
 #include "base/check.h"
-#include "measure/function_name.h"
 
 namespace yoke {
 namespace {

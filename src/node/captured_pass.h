@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "node/sent_batch.h"
+#include "node/sub_batch.h"
 #include "params/store.h"
 #include "tensor/device.h"
 

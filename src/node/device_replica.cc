@@ -12,7 +12,7 @@
 #include "base/algorithms.h"
 #include "base/check.h"
 #include "base/log.h"
-#include "node/sent_batch.h"
+#include "node/sub_batch.h"
 #include "tensor/growing_buffer.h"
 
 namespace yoke {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/registry.h"
-#include "strategy/add_strategy.h"
+#include "strategy/strategy.h"
 
 namespace yoke {
 

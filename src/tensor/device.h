@@ -133,6 +133,7 @@ struct Target {
   bool reference = false;         ///< Only reference kernels (tests, old CPUs).
 };
 
+/// A step's work, enqueued once and launched again and again as a whole.
 class CapturedWork {
  public:
   virtual ~CapturedWork() = default;

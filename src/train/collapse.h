@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "kernels/step_loss.h"
+#include "kernels/losses.h"
 #include "train/metrics.h"
 
 namespace yoke {

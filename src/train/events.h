@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "node/device_work.h"
+#include "node/device_usage.h"
 #include "train/collapse.h"
 #include "train/metrics.h"
 #include "train/record/machine.h"

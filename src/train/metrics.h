@@ -14,7 +14,7 @@ namespace yoke {
 /// (those that apply).
 using Metrics = std::vector<std::pair<std::string, double>>;
 
-/// What rank 0's layers counted while training (model/layer_counts.h), and where its steps' time
+/// What rank 0's layers counted while training (LayerCounts), and where its steps' time
 /// went; empty where none counts.
 struct LayerReport {
   std::vector<std::pair<std::string, Metrics>> layers;  ///< By the layer's name.

@@ -1,5 +1,5 @@
 // Random resized crops: the laws of the draw.
-#include "data/resized_crop.h"
+#include "data/image_changes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,10 @@
 // RegressionLoss: losses and slopes by hand, weighed by row.
-#include "kernels/regression_loss.h"
+#include "kernels/losses.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
-
-#include "kernels/weigh_rows.h"
 
 namespace yoke::regression_loss_test {
 

@@ -1,5 +1,5 @@
 // StepLoss: the mean, in the order of calls, and what stops.
-#include "kernels/step_loss.h"
+#include "kernels/losses.h"
 
 #include <gtest/gtest.h>
 

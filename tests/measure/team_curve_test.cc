@@ -1,5 +1,5 @@
 // CurveOfTeams: growth by examples a second, without updates; the file of such a machine.
-#include "measure/team_curve.h"
+#include "measure/growth.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Scorer: a device's scores are the CPU's.
-#include "model/scorer.h"
+#include "model/ranking.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Multiply: a gated image is a run of pixels for each channel, or of channels for each pixel.
-#include "kernels/multiply.h"
+#include "kernels/join/join.h"
 
 #include <algorithm>
 

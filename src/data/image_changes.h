@@ -1,9 +1,12 @@
-// Pixel changes: rotation, colours and holes of images that are stored in bytes, for augmentation.
+// Image changes for augmentation: rotation, colours and holes of images that are stored in bytes,
+// and random crops.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
+#include "base/random.h"
+#include "tensor/batch.h"
 #include "tensor/types.h"
 
 namespace yoke {
@@ -35,5 +38,11 @@ void CutOut(const BytesOfImage& image, int64_t side, int64_t y, int64_t x);
 
 /// image = part * image + (1 - part) * other (Zhang et al., "mixup", 2018).
 void Mix(std::span<uint8_t> image, std::span<const uint8_t> other, double part);
+
+/// A random rectangle of an image, to be stretched to the image's size (Szegedy et al., "Going
+/// Deeper with Convolutions", 2015), of height x width: its area is uniform in [least_area, 1] of
+/// the image's, the logarithm of width / height uniform between those of 3/4 and 4/3, its place
+/// uniform. A draw that does not fit into the image is repeated; after ten, the whole image.
+ImageCrop DrawCrop(Random& random, double least_area, int64_t height, int64_t width);
 
 }  // namespace yoke

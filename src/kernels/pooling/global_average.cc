@@ -1,5 +1,5 @@
 // GlobalAverage: an image at a time; channels are summed side by side where they lie so.
-#include "kernels/global_average.h"
+#include "kernels/pooling/pooling.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
-// RegressionLoss: one loop over scores and targets.
-#include "kernels/regression_loss.h"
+// Losses: a loop each.
+#include "kernels/losses.h"
 
 #include <algorithm>
 #include <cmath>
@@ -61,6 +61,29 @@ struct RegressionLossLoop {
   }
 };
 
+constexpr double kRounding = 1e-3;  // of a loss in f32 whose true value is 0
+
+struct StepLossLoop {
+  using Call = StepLossCall;
+  static void Forward(const Call& call) {
+    double sum = call.first ? 0 : *call.loss;
+    for (int64_t i = 0; i < call.count; ++i) sum += call.losses[i];
+    *call.loss = call.last ? sum / static_cast<double>(call.count) : sum;
+    if (call.last && call.stop && !IsPossibleLoss(*call.loss)) *call.stop = 1;
+  }
+};
+
+struct WeighRowsLoop {
+  using Call = WeighRowsCall;
+  static void Forward(const Call& call) {
+    constexpr int64_t kParallelCount = 1 << 14;
+#pragma omp parallel for schedule(static) if (call.rows * call.width > kParallelCount)
+    for (int64_t r = 0; r < call.rows; ++r)
+      for (int64_t i = r * call.width; i < (r + 1) * call.width; ++i)
+        call.values[i] *= call.weights[r];
+  }
+};
+
 }  // namespace
 
 const KernelList<RegressionLossCall, RegressionLossShape> operation::kRegressionLoss(
@@ -70,6 +93,26 @@ const KernelList<RegressionLossCall, RegressionLossShape> operation::kRegression
 std::unique_ptr<Kernel<RegressionLossCall>> MakeRegressionLoss(const RegressionLossShape& shape,
                                                                const Target& target) {
   return operation::kRegressionLoss.Make(shape, target);
+}
+
+bool IsPossibleLoss(double loss) { return std::isfinite(loss) && loss > -kRounding; }
+
+const KernelList<StepLossCall, NoShape> operation::kStepLoss("step loss",
+                                                             {.backward = false, .bf16 = false},
+                                                             {{"cuda", "cuda", cuda::Make},
+                                                              {"loops", LoopsOf<StepLossLoop>}});
+
+std::unique_ptr<Kernel<StepLossCall>> MakeStepLoss(const Target& target) {
+  return operation::kStepLoss.Make({}, target);
+}
+
+const KernelList<WeighRowsCall, NoShape> operation::kWeighRows("weigh rows",
+                                                               {.backward = false, .bf16 = false},
+                                                               {{"cuda", "cuda", cuda::Make},
+                                                                {"loops", LoopsOf<WeighRowsLoop>}});
+
+std::unique_ptr<Kernel<WeighRowsCall>> MakeWeighRows(const Target& target) {
+  return operation::kWeighRows.Make({}, target);
 }
 
 }  // namespace yoke
