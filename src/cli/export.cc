@@ -4,13 +4,12 @@
 #include <filesystem>
 
 #include "api/model_file.h"
-#include "api/no_input.h"
-#include "api/onnx_file.h"
 #include "base/check.h"
 #include "cli/command.h"
 #include "cli/word_vectors.h"
 #include "data/writers.h"
 #include "train/number_format.h"
+#include "train/record/run_directory.h"
 
 namespace yoke {
 namespace {

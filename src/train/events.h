@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "node/device_usage.h"
-#include "train/collapse.h"
+#include "train/divergence.h"
 #include "train/metrics.h"
 #include "train/record/machine.h"
 

@@ -15,10 +15,9 @@
 #include "optim/rule.h"
 #include "strategy/statistics.h"
 #include "tensor/counting.h"
-#include "train/checkpoint/fit.h"
+#include "train/checkpoint/checkpoint.h"
 #include "train/exchange.h"
-#include "train/loss_settings.h"
-#include "train/parameter_groups.h"
+#include "train/job/parts.h"
 #include "train/start.h"
 
 namespace yoke {

@@ -1,5 +1,5 @@
 // Calibration: machines are slowed where replicas share cores, and only there.
-#include "plan/calibration.h"
+#include "plan/contention.h"
 
 #include <gtest/gtest.h>
 

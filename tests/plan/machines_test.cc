@@ -1,5 +1,5 @@
 // Machines: what is measured of a job's devices prices its candidates.
-#include "plan/machines.h"
+#include "plan/world_profile.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // MeasuredUses: what trials with known curves tell.
-#include "plan/measured_uses.h"
+#include "plan/statistics.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Speeds: which candidates are compared, and what is chosen.
-#include "plan/speeds.h"
+#include "plan/choice.h"
 
 #include <gmock/gmock.h>
 

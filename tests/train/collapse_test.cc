@@ -1,5 +1,5 @@
 // Collapse: what counts as one, and what a healthy run may do.
-#include "train/collapse.h"
+#include "train/divergence.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Explosion: what counts as one, and what a healthy run may do.
-#include "train/explosion.h"
+#include "train/divergence.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// PlanJob: which ways to train a job are compared, and the plan as a table for programs.
+// Jobs, as programs and commands run and plan them: open keys are chosen, a divergence is an error,
+// and clusters are simulated.
 #pragma once
 
 #include <functional>
@@ -8,6 +9,7 @@
 #include "base/value.h"
 #include "measure/cluster_file.h"
 #include "plan/plan.h"
+#include "train/events.h"
 #include "train/job/job.h"
 #include "train/run_request.h"
 
@@ -34,5 +36,18 @@ Plan PlanJob(const Job& job, const PlanOptions& options, const RunRequest& run);
 
 /// The plan as `yoke plan --json` gives it.
 Table ToTable(const Plan& plan);
+
+/// Trains with a planner for the keys that the job leaves open. `cluster`: as for MakePlanner.
+/// Throws WorldError if training diverged.
+EndEvent RunJob(const Job& job, RunRequest request, const ClusterFile* cluster = nullptr);
+
+/// The cluster of a file, for RunRequest::cluster.
+SimulatedCluster ClusterOf(const ClusterFile& file, const Job& job, bool times_only);
+
+/// Sets cluster.replicas. Throws UserError if the overrides say another number; `why`: "mpirun
+/// started 4 processes, and each is a replica".
+void SetReplicas(int replicas, const std::string& why, Overrides& keys);
+/// The replicas of a cluster file; `path` names it.
+void SetReplicasOfCluster(const ClusterFile& cluster, const std::string& path, Overrides& keys);
 
 }  // namespace yoke

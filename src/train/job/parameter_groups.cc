@@ -1,5 +1,5 @@
 // ParameterGroups: patterns are matched as file names are in a shell.
-#include "train/parameter_groups.h"
+#include "train/job/parts.h"
 
 #include <fmt/ranges.h>
 #include <fnmatch.h>

@@ -1,10 +1,11 @@
 // Collapse: compares gains over guessing, because a ruined model guesses.
-#include "train/collapse.h"
+#include "train/divergence.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "train/number_format.h"
 
@@ -58,6 +59,19 @@ std::optional<Collapse> FindCollapse(const Metrics& metrics, double epoch, doubl
   if (best.epoch == 0 || (by_loss ? value < best.value : value > best.value))
     best = {.epoch = epoch, .value = value, .loss = loss};
   return {};
+}
+
+bool Exploded(double untrained, double recent, const Metrics& measured) {
+  if (untrained <= 0) return false;
+  const double limit = kExplosion * std::max(untrained, 1.0);
+  const auto beyond = [limit](double loss) { return !IsPossibleLoss(loss) || loss > limit; };
+  if (!beyond(recent)) return false;
+  const auto loss = std::ranges::find(measured, "loss", &Metrics::value_type::first);
+  return loss == measured.end() || beyond(loss->second);
+}
+
+double LossOverAll(double untrained, const DataInfo& data) {
+  return std::max(untrained, data.multi_label ? std::numbers::ln2 * double(data.outputs) : 0);
 }
 
 }  // namespace yoke

@@ -1,5 +1,5 @@
 // LossSettings: keys of the loss layers.
-#include "train/loss_settings.h"
+#include "train/job/parts.h"
 
 #include <algorithm>
 #include <numeric>
