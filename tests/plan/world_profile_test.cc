@@ -1,4 +1,4 @@
-// Machines: what is measured of a job's devices prices its candidates.
+// MeasureMachines: what is measured of a job's devices prices its candidates.
 #include "plan/world_profile.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include "plan/hardware.h"
 #include "plan/support/small_job.h"
 
-namespace yoke::machines_test {
+namespace yoke::world_profile_test {
 
 constexpr double kSeconds = 0.3;  // of measuring
 
@@ -80,4 +80,4 @@ TEST(Machines, PriceCandidatesOnDevices) {
   }
 }
 
-}  // namespace yoke::machines_test
+}  // namespace yoke::world_profile_test

@@ -7,7 +7,7 @@
 #include "model/support/model.h"
 #include "tensor/emulated.h"
 
-namespace yoke::scorer_test {
+namespace yoke::ranking_test {
 
 using testing_support::LayerTable;
 using testing_support::Linear;
@@ -54,4 +54,4 @@ TEST(Scorer, MakesInputOfBytes) {
   }
 }
 
-}  // namespace yoke::scorer_test
+}  // namespace yoke::ranking_test

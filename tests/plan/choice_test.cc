@@ -1,4 +1,4 @@
-// Speeds: which candidates are compared, and what is chosen.
+// Choice by speeds: which candidates are compared, and what is chosen.
 #include "plan/choice.h"
 
 #include <gmock/gmock.h>
@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "plan/support/small_job.h"
 
-namespace yoke::speeds_test {
+namespace yoke::choice_test {
 
 using test::Named;
 using test::SmallJob;
@@ -83,4 +83,4 @@ TEST_F(SpeedsTest, WithoutARivalNothingIsTried) {
   EXPECT_THAT(plan.notes[0], HasSubstr("default stays"));
 }
 
-}  // namespace yoke::speeds_test
+}  // namespace yoke::choice_test

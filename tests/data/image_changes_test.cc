@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace yoke::resized_crop_test {
+namespace yoke::image_changes_test {
 
 TEST(DrawCrop, AreaAndRatioOfSidesKeepTheirBounds) {
   constexpr int64_t kSide = 1000;
@@ -29,4 +29,4 @@ TEST(DrawCrop, IsTheWholeImageWhereNothingFits) {
   EXPECT_EQ(DrawCrop(random, 0.9, 10, 1000), (ImageCrop{.height = 10, .width = 1000}));
 }
 
-}  // namespace yoke::resized_crop_test
+}  // namespace yoke::image_changes_test

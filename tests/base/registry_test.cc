@@ -1,9 +1,9 @@
-// OwnEntries: parts of a program's own behind ours.
+// Registry: parts of a program's own behind ours.
 #include "base/registry.h"
 
 #include <gtest/gtest.h>
 
-namespace yoke::own_entries_test {
+namespace yoke::registry_test {
 namespace {
 
 struct Part {
@@ -27,4 +27,4 @@ TEST(OwnEntries, AppendsAndReplacesOwnOnes) {
 }
 
 }  // namespace
-}  // namespace yoke::own_entries_test
+}  // namespace yoke::registry_test
