@@ -16,8 +16,8 @@
 #include <optional>
 
 #include "api/examples.h"
-#include "api/jobs.h"
 #include "api/lists.h"
+#include "api/run_job.h"
 #include "base/check.h"
 #include "base/files.h"
 #include "base/json.h"

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "module.h"
 #include "rank_thread.h"
+#include "strategy/add_strategy.h"
 #include "strategy/replicas.h"
 #include "strategy/update.h"
 #include "values.h"

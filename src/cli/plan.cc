@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "api/jobs.h"
+#include "api/run_job.h"
 #include "base/check.h"
 #include "base/files.h"
 #include "cli/command.h"

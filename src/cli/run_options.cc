@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "api/jobs.h"
+#include "api/run_job.h"
 #include "base/check.h"
 #include "base/json.h"
 #include "cli/command.h"

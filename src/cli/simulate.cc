@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "api/jobs.h"
+#include "api/run_job.h"
 #include "base/check.h"
 #include "base/options.h"
 #include "cli/command.h"

@@ -241,11 +241,6 @@ struct LayerEntry {
 /// All layers, in the order of layers.def.
 const std::vector<LayerEntry>& layers();
 
-/// Adds a layer of a program's own to layers(), which its jobs then name in [[model.layer]] as they
-/// name ours, or replaces an own one of that name; before jobs name it, and while
-/// none that does runs. Throws UserError for a name of ours.
-void AddLayer(LayerEntry entry);
-
 /// What a layer counts of training besides the loss, for the record of an epoch: a second base of a
 /// LayerState.
 class LayerCounts {

@@ -6,6 +6,7 @@
 #include "base/registry.h"
 #include "model/convolution_keys.h"
 #include "model/graph.h"
+#include "model/add_layer.h"
 #include "model/layer.h"
 #include "model/onnx/onnx.h"
 #include "model/output_layers.h"

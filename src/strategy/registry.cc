@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/registry.h"
-#include "strategy/strategy.h"
+#include "strategy/add_strategy.h"
 
 namespace yoke {
 

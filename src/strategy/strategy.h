@@ -210,9 +210,4 @@ inline Roles RolesIn(const StrategyEntry& entry, const Options& options, int wor
   return {.servers = servers, .workers = workers, .team = entry.team(options, workers)};
 }
 
-/// Adds a strategy of a program's own to strategies(), which its jobs then name as they name ours,
-/// or replaces an own one of that name; before jobs name it, and while none that does runs. Throws
-/// UserError for a name of ours.
-void AddStrategy(StrategyEntry entry);
-
 }  // namespace yoke

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "api/jobs.h"
 #include "api/model.h"
+#include "api/run_job.h"
 #include "base/files.h"
 
 namespace yoke::c_interface_test {

@@ -1,5 +1,5 @@
 // Strategies of a program's own.
-#include "strategy/strategy.h"
+#include "strategy/add_strategy.h"
 
 #include <gtest/gtest.h>
 

@@ -212,7 +212,7 @@ class CrossEntropyOn : public GridKernel<Grid, CrossEntropyCall> {
   CrossEntropyShape s_;
 };
 
-/// The loss of an error, and its slope (regression_loss.h).
+/// The loss of an error, and its slope (kernels/losses.h).
 struct ErrorFunction {
   RegressionLoss function;
   double parameter;

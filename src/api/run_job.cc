@@ -1,5 +1,5 @@
-// PlanJob: asks for a plan of all that a job can leave open.
-#include "api/jobs.h"
+// RunJob, PlanJob: the trainer with a planner, and a plan of all that a job can leave open.
+#include "api/run_job.h"
 
 #include <fmt/core.h>
 
