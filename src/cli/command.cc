@@ -1,4 +1,5 @@
 // Command: CLI11 parses the arguments; messages about words that nobody declared are the program's.
+// The list of commands.
 #include "cli/command.h"
 
 #include <fmt/core.h>
