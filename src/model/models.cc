@@ -4,9 +4,9 @@
 
 #include "base/json.h"
 #include "base/registry.h"
+#include "model/add_layer.h"
 #include "model/convolution_keys.h"
 #include "model/graph.h"
-#include "model/add_layer.h"
 #include "model/layer.h"
 #include "model/onnx/onnx.h"
 #include "model/output_layers.h"

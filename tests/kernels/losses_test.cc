@@ -1,5 +1,5 @@
-// Losses: losses and slopes by hand, weighed by row; a batch's mean, in the order of calls, and what
-// stops.
+// Losses: losses and slopes by hand, weighed by row; a batch's mean, in the order of calls, and
+// what stops.
 #include "kernels/losses.h"
 
 #include <gmock/gmock.h>
