@@ -16,9 +16,9 @@
 #include <string>
 #include <vector>
 
+#include "base/algorithms.h"
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/median.h"
 #include "bench/convolution_table.h"
 #include "bench/rate.h"
 #include "kernels/convolution/cpu_lowering.h"

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "kernels/threads.h"
-#include "measure/square_product.h"
+#include "measure/device_rates.h"
 #include "tensor/device.h"
 
 namespace yoke {

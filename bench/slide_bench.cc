@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "base/median.h"
+#include "base/algorithms.h"
 #include "bench/slide_step.h"
 #include "measure/team_record.h"
 

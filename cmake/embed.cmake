@@ -9,5 +9,5 @@ foreach(name text record chart timeline sections)
 endforeach()
 string(REPLACE "@STYLE@" "${style}" page "${page}")
 string(REPLACE "@SCRIPT@" "${script}" page "${page}")
-file(WRITE ${OUTPUT} "#include \"train/report/page.h\"\n\nnamespace yoke {\n\nstd::string_view ReportTemplate() {\n"
+file(WRITE ${OUTPUT} "#include \"train/report/report.h\"\n\nnamespace yoke {\n\nstd::string_view ReportTemplate() {\n"
                      "  return R\"embedded(${page})embedded\";\n}\n\n}  // namespace yoke\n")

@@ -17,7 +17,6 @@
 
 #include "api/examples.h"
 #include "api/lists.h"
-#include "api/plan_job.h"
 #include "api/run_job.h"
 #include "base/check.h"
 #include "base/files.h"
@@ -31,7 +30,7 @@
 #include "module.h"
 #include "plan/omnivore.h"
 #include "train/files.h"
-#include "train/job/table_job.h"
+#include "train/job/job.h"
 #include "train/record/record.h"
 #include "train/record/run_directory.h"
 #include "train/report/report.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "data/memory_sets.h"
+#include "data/memory_reader.h"
 #include "tensor/types.h"
 
 namespace yoke {

@@ -6,8 +6,7 @@
 #include <exception>
 #include <filesystem>
 
-#include "api/no_input.h"
-#include "api/onnx_file.h"
+#include "api/model_file.h"
 #include "base/check.h"
 #include "base/files.h"
 #include "base/registry.h"
@@ -17,6 +16,7 @@
 #include "optim/rule.h"
 #include "train/files.h"
 #include "train/job/parts.h"
+#include "train/record/run_directory.h"
 
 namespace yoke {
 namespace {

@@ -10,7 +10,6 @@
 #include "api/model_file.h"
 #include "model/output_search.h"
 #include "model/ranking.h"
-#include "model/scorer.h"
 
 namespace yoke {
 

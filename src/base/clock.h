@@ -1,8 +1,9 @@
-// Clock: seconds since a fixed moment, monotonic, those of a thread's work, and those to wait.
+// Clock: seconds since a fixed moment, monotonic, those of a thread's work, of laps, and to wait.
 #pragma once
 
 #include <chrono>
 #include <ctime>
+#include <utility>
 
 namespace yoke {
 
@@ -23,5 +24,19 @@ inline std::chrono::duration<double> WaitTime(double seconds) {
   constexpr double kLongest = 1e9;
   return std::chrono::duration<double>(kLongest < seconds ? kLongest : seconds);
 }
+
+/// Seconds of one part of a step after the other.
+class LapTimer {
+ public:
+  /// Since the last lap, or since it was made.
+  double Seconds() {
+    const double before = std::exchange(at_, Now());
+    return at_ - before;
+  }
+  void Lap(double& part) { part += Seconds(); }
+
+ private:
+  double at_ = Now();
+};
 
 }  // namespace yoke

@@ -99,4 +99,15 @@ inline constexpr double kMostRanks = 1e6;
 /// The largest of a window's kernel, stride, padding and dilation.
 inline constexpr double kMostPixels = 1e6;
 
+/// The option `form` of a method that has two: "paper", as published, and `other`. `help` says
+/// what differs.
+inline OptionSpec FormOption(const char* other, bool paper_by_default, const char* help) {
+  return {.name = "form",
+          .type = OptionType::kString,
+          .fallback = paper_by_default ? "paper" : other,
+          .help = help,
+          .choices = {"paper", other}};
+}
+inline bool IsPaperForm(const Options& options) { return options.String("form") == "paper"; }
+
 }  // namespace yoke

@@ -8,10 +8,9 @@
 #include <set>
 #include <sstream>
 
-#include "api/no_input.h"
+#include "base/algorithms.h"
 #include "base/check.h"
 #include "base/files.h"
-#include "base/median.h"
 #include "base/registry.h"
 #include "cli/command.h"
 #include "cli/growth.h"
@@ -23,6 +22,7 @@
 #include "train/job/devices.h"
 #include "train/job/parts.h"
 #include "train/number_format.h"
+#include "train/record/run_directory.h"
 #include "train/trainer.h"
 
 namespace yoke {

@@ -3,7 +3,6 @@
 #include <array>
 #include <filesystem>
 
-#include "api/no_input.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/options.h"
@@ -14,6 +13,7 @@
 #include "data/xmc_binary.h"
 #include "train/job/job.h"
 #include "train/number_format.h"
+#include "train/record/run_directory.h"
 
 namespace yoke {
 namespace {

@@ -9,7 +9,6 @@
 #include <numeric>
 #include <optional>
 
-#include "api/no_input.h"
 #include "api/predictor.h"
 #include "base/check.h"
 #include "base/json.h"
@@ -18,6 +17,7 @@
 #include "train/files.h"
 #include "train/metrics.h"
 #include "train/number_format.h"
+#include "train/record/run_directory.h"
 #include "train/scores.h"
 
 namespace yoke {

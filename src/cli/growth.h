@@ -8,7 +8,6 @@
 #include "cli/output.h"
 #include "measure/cluster_writer.h"
 #include "measure/growth.h"
-#include "measure/team_curve.h"
 #include "train/job/job.h"
 
 namespace yoke {

@@ -6,7 +6,6 @@
 #include <optional>
 #include <set>
 
-#include "api/no_input.h"
 #include "base/check.h"
 #include "base/registry.h"
 #include "base/utf8.h"
@@ -18,8 +17,8 @@
 #include "kernels/linear/linear.h"
 #include "kernels/threads.h"
 #include "model/convolution_keys.h"
+#include "model/layer.h"
 #include "model/onnx/onnx.h"
-#include "model/working_memory.h"
 #include "node/executor.h"
 #include "plan/convolutions.h"
 #include "tensor/cuda/cuda_device.h"
@@ -27,6 +26,7 @@
 #include "train/job/parts.h"
 #include "train/number_format.h"
 #include "train/record/machine.h"
+#include "train/record/run_directory.h"
 
 namespace yoke {
 namespace {

@@ -11,8 +11,6 @@
 #include <thread>
 #include <utility>
 
-#include "api/no_input.h"
-#include "api/plan_job.h"
 #include "api/run_job.h"
 #include "base/check.h"
 #include "base/files.h"
@@ -24,6 +22,7 @@
 #include "data/writers.h"
 #include "plan/plan.h"
 #include "train/number_format.h"
+#include "train/record/run_directory.h"
 
 namespace yoke {
 namespace {

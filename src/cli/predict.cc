@@ -3,7 +3,6 @@
 #include <limits>
 #include <optional>
 
-#include "api/no_input.h"
 #include "api/predictor.h"
 #include "base/check.h"
 #include "base/clock.h"
@@ -14,6 +13,7 @@
 #include "kernels/threads.h"
 #include "train/metrics.h"
 #include "train/number_format.h"
+#include "train/record/run_directory.h"
 
 namespace yoke {
 namespace {

@@ -3,12 +3,12 @@
 
 #include <filesystem>
 
-#include "api/no_input.h"
 #include "base/check.h"
 #include "base/utf8.h"
 #include "cli/command.h"
 #include "data/writers.h"
 #include "train/number_format.h"
+#include "train/record/run_directory.h"
 
 namespace yoke {
 namespace {

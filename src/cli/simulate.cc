@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "api/no_input.h"
 #include "api/run_job.h"
 #include "base/check.h"
 #include "base/options.h"
@@ -17,6 +16,7 @@
 #include "measure/cluster_file.h"
 #include "plan/shapes.h"
 #include "plan/world_profile.h"
+#include "train/record/run_directory.h"
 
 namespace yoke {
 namespace {

@@ -14,7 +14,7 @@
 #include "kernels/recorder.h"
 #include "kernels/vectors.h"
 #include "node/executor.h"
-#include "tensor/current_stream.h"
+#include "tensor/array.h"
 #include "train/job/devices.h"
 #include "train/job/parts.h"
 #include "train/number_format.h"

@@ -8,8 +8,8 @@
 #include "base/check.h"
 #include "comm/communicator_group.h"
 #include "comm/virtual_time.h"
+#include "tensor/array.h"
 #include "tensor/counting.h"
-#include "tensor/current_stream.h"
 
 namespace yoke {
 namespace {

@@ -4,6 +4,8 @@
 #include <condition_variable>
 #include <exception>
 #include <fstream>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -14,8 +16,8 @@
 #include "base/check.h"
 #include "base/countdown.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "comm/join_watch.h"
-#include "comm/leaveable_call.h"
 #include "comm/nccl.h"
 #include "tensor/cuda/cuda_device.h"
 #include "tensor/cuda/cuda_stream.h"
@@ -24,6 +26,43 @@ namespace yoke {
 namespace {
 
 constexpr double kLook = 0.05;  // seconds between two looks for a failed rank
+
+/// A library's call that may never return. It runs in a thread of its own, which is left to itself
+/// once nobody waits for the call any longer.
+class LeaveableCall {
+ public:
+  /// Starts `call`, which returns a status. It owns what it uses, or that stays until the process
+  /// ends.
+  explicit LeaveableCall(std::function<int()> call);
+  /// Waits at most so many seconds for its status; none: it has not returned.
+  std::optional<int> WaitFor(double seconds);
+
+ private:
+  struct Shared {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::optional<int> status;
+  };
+  std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
+};
+
+LeaveableCall::LeaveableCall(std::function<int()> call) {
+  StartThread([shared = shared_, call = std::move(call)] {
+    const int status = call();
+    {
+      const std::lock_guard lock(shared->mutex);
+      shared->status = status;
+    }
+    shared->changed.notify_all();
+  }).detach();
+}
+
+std::optional<int> LeaveableCall::WaitFor(double seconds) {
+  std::unique_lock lock(shared_->mutex);
+  shared_->changed.wait_for(lock, WaitTime(seconds),
+                            [this] { return shared_->status.has_value(); });
+  return shared_->status;
+}
 
 void CheckNccl(const NcclCalls& calls, int status, const char* what) {
   if (status != 0) throw Error(fmt::format("NCCL failed in {}: {}", what, calls.text(status)));

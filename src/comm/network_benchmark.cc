@@ -9,7 +9,7 @@
 #include <functional>
 #include <utility>
 
-#include "base/median.h"
+#include "base/algorithms.h"
 #include "comm/gather.h"
 
 namespace yoke {

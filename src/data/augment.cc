@@ -5,8 +5,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
-#include "data/pixel_changes.h"
-#include "data/resized_crop.h"
+#include "data/image_changes.h"
 #include "kernels/normalize.h"
 
 namespace yoke {

@@ -1,4 +1,5 @@
-// MemoryReader: a data set in plain arrays, read by example number. Every format is loaded into it.
+// MemoryReader: a data set in plain arrays, read by example number. Every format is loaded into it,
+// as are arrays that a program has.
 #pragma once
 
 #include "data/reader.h"
@@ -91,5 +92,9 @@ class MemoryReader : public Reader {
 /// Sums all labels and all input as they are stored; of input above 1 GiB, which may be in a file,
 /// that of 64 examples spread over the set. The choice depends on the data alone.
 DataChecksum ChecksumOf(const DataInfo& info, const MemoryData& data);
+
+/// The same as OpenData for arrays: shares, normalization and augmentation as `[data]` says. Throws
+/// UserError for data that cannot be trained on.
+DataSets OpenMemory(const Value& data_section, LoadedData loaded, uint64_t seed);
 
 }  // namespace yoke

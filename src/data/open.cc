@@ -9,7 +9,6 @@
 #include "base/random.h"
 #include "base/registry.h"
 #include "data/memory_reader.h"
-#include "data/memory_sets.h"
 #include "data/preprocess.h"
 
 namespace yoke {

@@ -11,7 +11,6 @@
 #include "base/options.h"
 #include "data/source.h"
 #include "tensor/batch.h"
-#include "tensor/label_kind.h"
 
 namespace yoke {
 

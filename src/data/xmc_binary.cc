@@ -3,8 +3,8 @@
 
 #include <cstring>
 
+#include "base/algorithms.h"
 #include "base/check.h"
-#include "base/round_up.h"
 #include "data/writers.h"
 
 namespace yoke {

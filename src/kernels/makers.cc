@@ -2,6 +2,10 @@
 // (Those of convolution are in convolution/convolution.cc.)
 #include "kernels/makers.h"
 
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
 #include "kernels/activation/activation.h"
 #include "kernels/active_rows/active_rows.h"
 #include "kernels/batch_norm/batch_norm.h"
@@ -125,5 +129,20 @@ std::unique_ptr<TopScoresKernel> MakeTopScores(const TopScoresShape& shape, cons
   Check(shape.top <= shape.outputs, "no more top scores than outputs");
   return operation::kTopScores.Make(shape, target);
 }
+
+namespace {
+
+thread_local std::optional<bool> tf32_scope;
+
+}  // namespace
+
+bool UsesTf32() {
+  if (tf32_scope) return *tf32_scope;
+  const char* const set = std::getenv("YOKE_TF32");
+  return set && std::string_view(set) == "1";
+}
+
+Tf32Scope::Tf32Scope(bool rounds) : outer_(std::exchange(tf32_scope, rounds)) {}
+Tf32Scope::~Tf32Scope() { tf32_scope = outer_; }
 
 }  // namespace yoke

@@ -193,4 +193,20 @@ namespace operation {
 /// All of them, but for the functions of activation layers and the update rules.
 std::vector<const OperationEntry*> operations();
 
+/// YOKE_TF32=1 in the environment, unless a Tf32Scope of this thread says otherwise: 10 bits of
+/// each factor's fraction count, at many times the rate.
+bool UsesTf32();
+
+/// What UsesTf32 returns in this thread while it lives: for kernels that are made meanwhile.
+class Tf32Scope {
+ public:
+  explicit Tf32Scope(bool rounds);
+  ~Tf32Scope();
+  Tf32Scope(const Tf32Scope&) = delete;
+  Tf32Scope& operator=(const Tf32Scope&) = delete;
+
+ private:
+  std::optional<bool> outer_;
+};
+
 }  // namespace yoke

@@ -5,8 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "base/fetch_ahead.h"
-#include "base/room.h"
+#include "base/algorithms.h"
 #include "kernels/instructions.h"
 
 namespace yoke {

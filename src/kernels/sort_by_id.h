@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/room.h"
+#include "base/algorithms.h"
 #include "kernels/threads.h"
 
 namespace yoke {

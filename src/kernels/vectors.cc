@@ -12,7 +12,7 @@
 
 #include "kernels/makers.h"
 #include "kernels/threads.h"
-#include "tensor/current_stream.h"
+#include "tensor/array.h"
 
 namespace yoke {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "base/fetch_ahead.h"
+#include "base/algorithms.h"
 #include "tensor/device.h"
 
 namespace yoke {

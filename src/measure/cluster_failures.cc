@@ -1,5 +1,5 @@
 // ClusterFailures: reads the table; draws the lives of nodes.
-#include "measure/cluster_failures.h"
+#include "measure/cluster_file.h"
 
 #include <algorithm>
 #include <cmath>

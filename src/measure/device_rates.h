@@ -1,6 +1,9 @@
-// MeasureRates: rates of a device, without a model: of its memory, copies and matrix products.
+// DeviceRates: rates of a device, without a model: of its memory, copies and matrix products.
 #pragma once
 
+#include <memory>
+
+#include "kernels/linear/linear.h"
 #include "tensor/device.h"
 #include "tensor/types.h"
 
@@ -25,5 +28,21 @@ DeviceRates MeasureRates(Device& device, const RatesRequest& request = {});
 /// Operations per second of products of square matrices that take a millisecond or have `largest`
 /// rows.
 double SpeedOfProducts(Device& device, DType type, const RatesRequest& request);
+
+/// A product of square matrices, with which a device's arithmetic peak is measured.
+class SquareProduct {
+ public:
+  /// Of random matrices on the device, f32 or bf16. Throws Error if its memory is too small.
+  SquareProduct(int64_t size, DType type, Device& device = Cpu());
+  /// Returns when it is computed.
+  void Run() const;
+  double Operations() const { return 2.0 * double(size_) * double(size_) * double(size_); }
+
+ private:
+  int64_t size_;
+  Device& device_;
+  std::unique_ptr<LinearKernel> kernel_;
+  Buffer input_, weight_, output_, scratch_;
+};
 
 }  // namespace yoke

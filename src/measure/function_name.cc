@@ -1,5 +1,5 @@
 // FunctionName: the table of symbols of the ELF file that the address was loaded from.
-#include "measure/function_name.h"
+#include "measure/team_record.h"
 
 #include <cxxabi.h>
 #include <dlfcn.h>

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "base/median.h"
+#include "base/algorithms.h"
 
 namespace yoke {
 namespace {

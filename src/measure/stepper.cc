@@ -5,9 +5,9 @@
 #include <cmath>
 #include <span>
 
+#include "base/algorithms.h"
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/median.h"
 #include "base/random.h"
 #include "base/registry.h"
 #include "base/stop.h"
@@ -16,7 +16,7 @@
 #include "kernels/step_loss.h"
 #include "kernels/threads.h"
 #include "kernels/vectors.h"
-#include "optim/first_touch.h"
+#include "optim/rule.h"
 
 namespace yoke {
 namespace {

@@ -10,9 +10,8 @@
 #include <queue>
 #include <utility>
 
+#include "base/algorithms.h"
 #include "base/check.h"
-#include "base/median.h"
-#include "measure/function_name.h"
 
 namespace yoke {
 namespace {

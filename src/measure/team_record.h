@@ -107,4 +107,8 @@ class TeamRecord : public WorkListener {
 /// That of this thread; null: none.
 inline thread_local TeamRecord* team_record = nullptr;
 
+/// Without arguments and namespaces, such as "HashTables::Build"; "?" where the file has no names.
+/// The function that the compiler made of a parallel region has the name of the one around it.
+std::string FunctionName(const void* function);
+
 }  // namespace yoke

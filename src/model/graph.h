@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model/layer.h"
-#include "tensor/label_kind.h"
+#include "tensor/batch.h"
 
 namespace yoke {
 

@@ -7,7 +7,7 @@
 #include "base/registry.h"
 #include "base/utf8.h"
 #include "model/graph_node.h"
-#include "model/layer_namer.h"
+#include "model/layer.h"
 
 namespace yoke {
 namespace {

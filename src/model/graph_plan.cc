@@ -9,11 +9,11 @@
 #include "base/log.h"
 #include "base/work_label.h"
 #include "kernels/join/join.h"
+#include "kernels/losses.h"
 #include "kernels/normalize.h"
-#include "kernels/step_loss.h"
 #include "model/bf16_copy.h"
+#include "model/layer.h"
 #include "model/stages.h"
-#include "model/working_memory.h"
 #include "tensor/batch_arrays.h"
 
 namespace yoke {

@@ -1,19 +1,25 @@
 // Layer: one layer of a model: its shapes, parameters and cost, and its computation for a batch.
 #pragma once
 
+#include <fmt/core.h>
+
+#include <cmath>
+#include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "base/cost.h"
 #include "base/options.h"
 #include "kernels/cross_entropy/cross_entropy.h"
-#include "kernels/regression_loss.h"
+#include "kernels/losses.h"
 #include "params/store.h"
 #include "tensor/active_set.h"
 #include "tensor/batch.h"
@@ -234,5 +240,44 @@ struct LayerEntry {
 
 /// All layers, in the order of layers.def.
 const std::vector<LayerEntry>& layers();
+
+/// What a layer counts of training besides the loss, for the record of an epoch: a second base of a
+/// LayerState.
+class LayerCounts {
+ public:
+  virtual ~LayerCounts() = default;
+  /// Name and value of each, since the last call; empty if nothing happened. Call it between steps.
+  virtual std::vector<std::pair<std::string, double>> TakeCounts() = 0;
+  /// Seconds of the layer's passes since the last TakeCounts.
+  virtual double Seconds() const = 0;
+};
+
+/// What a layer's plan takes besides the memory that the graph gives it: a second base of a
+/// LayerPlan, and of a GraphPlan for its layers. All numbers are estimates.
+class WorkingMemory {
+ public:
+  virtual ~WorkingMemory() = default;
+  /// Bytes of a training step that are the plan's own.
+  virtual int64_t WorkingBytes() const = 0;
+  /// Bytes of the row-sparse gradients that it writes, which all plans of a model share.
+  virtual int64_t RowGradientBytes() const = 0;
+};
+
+/// Different ones of so many independent draws from `all`.
+inline double DifferentOf(double all, double draws) { return all * -std::expm1(-draws / all); }
+
+/// Names a model's layers in order: by the given name, otherwise by type and number ("linear2" is
+/// the second linear layer, whether named or not).
+class LayerNamer {
+ public:
+  /// `given` is "" for unnamed layers.
+  std::string Name(const std::string& type, const std::string& given) {
+    const int number = ++counts_[type];
+    return given.empty() ? fmt::format("{}{}", type, number) : given;
+  }
+
+ private:
+  std::map<std::string, int> counts_;  // by type
+};
 
 }  // namespace yoke

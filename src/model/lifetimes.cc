@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "base/round_up.h"
+#include "base/algorithms.h"
 
 namespace yoke {
 namespace {

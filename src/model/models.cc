@@ -3,12 +3,11 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "base/own_entries.h"
 #include "base/registry.h"
 #include "model/add_layer.h"
 #include "model/convolution_keys.h"
 #include "model/graph.h"
-#include "model/layer_namer.h"
+#include "model/layer.h"
 #include "model/onnx/onnx.h"
 #include "model/output_layers.h"
 #include "model/zoo/tables.h"

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/algorithms.h"
 #include "base/check.h"
-#include "base/fetch_ahead.h"
 #include "kernels/threads.h"
 #include "kernels/vectors.h"
 
@@ -196,6 +196,22 @@ void Ranking::ComputeLosses(const SparseRows& labels) {
     else
       losses_[n] = sums_[n] - sum;
   }
+}
+
+Scorer::Scorer(const Graph& graph, CompileRequest request)
+    : device_(*request.target.device), stream_(device_.NewStream()) {
+  request.target.stream = stream_.get();
+  plan_ = graph.Compile(request);
+}
+
+std::span<float> Scorer::Forward(const Batch& batch, const ParamView& params) {
+  plan_->PrepareAndForward(batch, params);
+  const Tensor scores = plan_->Scores();
+  if (device_.IsHost()) return {scores.As<float>(), static_cast<size_t>(scores.Count())};
+  if (copy_.bytes() == 0) copy_ = Buffer(device_.staging(), scores.Bytes());
+  stream_->Copy(copy_.data(), scores.data, scores.Bytes());
+  stream_->Wait();
+  return AllOf<float>(copy_).Host();
 }
 
 }  // namespace yoke

@@ -1,5 +1,5 @@
-// Ranking: the best outputs and the loss of each example, for models with too many outputs to store
-// all scores.
+// Scorer: the scores of all outputs of each example. Ranking: the best outputs and the loss, for
+// models with too many outputs to store all scores.
 #pragma once
 
 #include <memory>
@@ -89,6 +89,26 @@ class Ranking {
   std::vector<Searcher> searchers_;
   std::vector<int64_t> one_each_;  ///< 0, 1, ..., batch: row offsets for one class per example.
   Bf16Copy bf16_;
+};
+
+/// Forward passes of a graph where its values lie, with all scores on the host.
+/// Has a stream of its own, so several work on a device at the same time. One caller at a time.
+class Scorer {
+ public:
+  /// Compiles for batches of `request.batch` examples on `request.target.device`.
+  Scorer(const Graph& graph, CompileRequest request);
+
+  /// The scores [batch, outputs] once they are there, for the caller to change; valid until the
+  /// next call.
+  std::span<float> Forward(const Batch& batch, const ParamView& params);
+  /// GraphPlan::Loss.
+  double Loss() const { return plan_->Loss(); }
+
+ private:
+  Device& device_;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<GraphPlan> plan_;
+  Buffer copy_;  // of another device's scores
 };
 
 }  // namespace yoke

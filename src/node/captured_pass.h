@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "node/sent_batch.h"
+#include "node/sub_batch.h"
 #include "params/store.h"
-#include "tensor/captured_work.h"
+#include "tensor/device.h"
 
 namespace yoke {
 

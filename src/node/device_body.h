@@ -10,7 +10,7 @@
 #include "model/bf16_copy.h"
 #include "node/batch_rows.h"
 #include "node/plans.h"
-#include "node/sent_batch.h"
+#include "node/sub_batch.h"
 #include "tensor/growing_buffer.h"
 
 namespace yoke {

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/algorithms.h"
 #include "base/check.h"
 #include "base/log.h"
-#include "base/room.h"
-#include "node/sent_batch.h"
+#include "node/sub_batch.h"
 #include "tensor/growing_buffer.h"
 
 namespace yoke {

@@ -13,7 +13,7 @@
 #include "comm/communicator.h"
 #include "comm/virtual_time.h"
 #include "model/graph.h"
-#include "node/device_work.h"
+#include "node/device_usage.h"
 #include "node/estimate.h"
 #include "optim/rule.h"
 #include "params/head.h"

@@ -1,4 +1,5 @@
-// SubBatch: a part of a batch as a separate batch, and the sum of what the parts touched.
+// SubBatch: a part of a batch as a separate batch, the sum of what the parts touched, and a batch
+// that is sent to a device.
 #pragma once
 
 #include <span>
@@ -6,6 +7,7 @@
 #include "kernels/rows.h"
 #include "params/store.h"
 #include "tensor/batch.h"
+#include "tensor/batch_arrays.h"
 
 namespace yoke {
 
@@ -45,6 +47,22 @@ class PartRows {
  private:
   RowMerge merge_;  // keeps its memory
   std::vector<RowBlock> blocks_;
+};
+
+/// A batch on the host, but for its dense input, and on a device.
+struct SentBatch {
+  SentBatch(Device& device, Stream& stream) : there({.device = &device, .stream = &stream}) {}
+
+  /// Copies `next` here and, in the order of the stream, there; then it may change. The last copy
+  /// must have been used.
+  void Send(const Batch& next) {
+    TakeSubBatch(next, 0, next.size, batch);
+    there.Send(batch);
+    batch.sent = &there;
+  }
+
+  Batch batch;
+  BatchArrays there;
 };
 
 }  // namespace yoke

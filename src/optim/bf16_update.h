@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "base/fetch_ahead.h"
+#include "base/algorithms.h"
 #include "optim/rule.h"
 
 namespace yoke {

@@ -3,6 +3,7 @@
 #include "optim/rule.h"
 
 #include <omp.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -10,16 +11,15 @@
 #include <span>
 #include <utility>
 
+#include "base/algorithms.h"
 #include "base/check.h"
-#include "base/fetch_ahead.h"
 #include "kernels/makers.h"
 #include "kernels/vectors.h"
 #include "optim/bf16_update.h"
 #include "optim/captured_update.h"
 #include "optim/device_update.h"
 #include "optim/layerwise.h"
-#include "optim/thread_part.h"
-#include "tensor/captured_work.h"
+#include "tensor/device.h"
 
 namespace yoke {
 
@@ -372,6 +372,20 @@ Cost CostOfUpdate(const RuleState& state, int64_t count) {
   const auto arrays = 1.0 + static_cast<double>(state.names().size());
   const double sums = state.all_scalars().empty() ? 0 : 2;  // arrays that Tune's are made of
   return {.operations = 2 * (arrays + sums) * n, .bytes = 4 * n * (2 * arrays + 1 + sums)};
+}
+
+void TouchFirst(const ParamStore& params) {
+  constexpr int64_t kLarge = 1 << 22;  // smaller ones are cleared when they are allocated
+  const Array<float> values = params.values();
+  if (!values.OnHost() || values.Bytes() < kLarge) return;
+  const int64_t page = sysconf(_SC_PAGESIZE) / static_cast<int64_t>(sizeof(float));
+#pragma omp parallel
+  for (size_t slice = 0; slice < params.layout().slices().size(); ++slice) {
+    const Array<float> of_slice = params.values(static_cast<int>(slice));
+    const auto [begin, end] =
+        ThreadPart(of_slice.count, omp_get_thread_num(), omp_get_num_threads());
+    for (int64_t i = begin; i < end; i += page) of_slice.data[i] = 0;
+  }
 }
 
 }  // namespace yoke

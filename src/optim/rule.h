@@ -1,8 +1,10 @@
 // UpdateRule: computes new values from gradients, for a contiguous run of elements or for touched
-// rows only.
+// rows only; and which thread of a team updates which part.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -11,14 +13,22 @@
 #include <utility>
 #include <vector>
 
+#include "base/algorithms.h"
 #include "base/cost.h"
 #include "base/options.h"
 #include "kernels/kernel.h"
 #include "kernels/update.h"
-#include "optim/rounding.h"
 #include "params/store.h"
 
 namespace yoke {
+
+/// How numbers that are stored in bf16 are rounded after an update in f32.
+struct Rounding {
+  /// True: up or down at random, so that the mean is exact and updates smaller than half a step
+  /// between two bf16 numbers are not lost. False: to the nearest.
+  bool stochastic = true;
+  uint64_t seed = 0;  ///< Of the draws.
+};
 
 /// A whole update, as a rule that tunes itself sees it before it is made.
 struct UpdateFacts {
@@ -185,5 +195,19 @@ UpdateStep Apply(ParamStore& params, const ApplyRequest& request);
 /// The arithmetic of an update of `count` elements: values and the rule's arrays are read and
 /// written, the gradient is read.
 Cost CostOfUpdate(const RuleState& state, int64_t count);
+
+/// Elements [begin, end) of `extent`, whole lines of a cache: the first thread has the first ones
+/// and so on.
+inline std::pair<int64_t, int64_t> ThreadPart(int64_t extent, int64_t thread, int64_t threads) {
+  constexpr int64_t kLine = 16;
+  const int64_t lines = RoundUp(extent, kLine) / kLine;
+  return {kLine * (lines * thread / threads),
+          std::min(extent, kLine * (lines * (thread + 1) / threads))};
+}
+
+/// Lets each thread of the caller's team touch its part of the values of every slice, the part that
+/// it will update. For a new store, whose values are zeros still; small ones, and those that lie on
+/// a device, are left alone. All else of this size is first written by the team's loops.
+void TouchFirst(const ParamStore& params);
 
 }  // namespace yoke

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/round_up.h"
+#include "base/algorithms.h"
 #include "tensor/types.h"
 
 namespace yoke {

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "plan/choice.h"
 #include "plan/omnivore.h"
-#include "plan/rates_apart.h"
+#include "plan/tuning.h"
 #include "train/number_format.h"
 #include "train/run_limits.h"
 

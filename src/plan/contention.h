@@ -1,11 +1,16 @@
-// Contention: what replicas take from each other on the cores of a machine: by turns, and by waits
-// that poll.
+// Contention: what replicas take from each other on the cores of a machine: by turns, by waits that
+// poll, and how much longer a trial's updates take than their price.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <string>
 
 #include "comm/communicator.h"
+#include "measure/cluster_file.h"
+#include "plan/candidates.h"
+#include "plan/trials.h"
 
 namespace yoke {
 
@@ -29,5 +34,13 @@ double MeasurePolling(const Communicator& world, const MessageStream& stream, do
 /// this.
 double MeasureCrowding(const Communicator& machine, int at_once,
                        const std::function<double(const std::function<void()>&)>& steps);
+
+/// Where replicas share a machine's cores, messages wait for a core, and what waits takes turns
+/// with what computes: updates take longer than their price. Slows the machines by as much as that
+/// of the job as it is takes longer in a trial, and returns this factor: 1 for machines that do not
+/// share cores, without a price, and where the trial fails. `example_seconds`: what an example
+/// takes in training, if that is known; otherwise the trial trains for it.
+double Calibrate(const Job& job, const TrialRequest& trial, double example_seconds,
+                 std::map<std::string, ClusterFile>& machines);
 
 }  // namespace yoke

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <map>
 
+#include "base/algorithms.h"
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/median.h"
 #include "base/random.h"
 #include "base/registry.h"
 #include "kernels/convolution/convolution.h"

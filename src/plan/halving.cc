@@ -1,5 +1,5 @@
 // Halving: rounds of trials, each twice as long as the one before.
-#include "plan/halving.h"
+#include "plan/trials.h"
 
 #include <fmt/core.h>
 

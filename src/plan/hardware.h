@@ -22,7 +22,7 @@ ClusterFile Slowed(ClusterFile cluster, double factor);
 
 class Hardware {
  public:
-  /// `clusters`: the machines, by MachineKey: measured ones (plan/machines.h), or a file's. All
+  /// `clusters`: the machines, by MachineKey: measured ones (MeasureMachines), or a file's. All
   /// must outlive it.
   Hardware(const Job& job, const DataSets& data,
            const std::map<std::string, ClusterFile>& clusters);

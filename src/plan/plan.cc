@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "base/value.h"
-#include "train/job/values.h"
+#include "train/job/keys.h"
 #include "train/number_format.h"
 
 namespace yoke {

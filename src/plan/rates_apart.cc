@@ -1,5 +1,5 @@
 // RatesApart: rounds of short trials, and a parabola through the mean losses.
-#include "plan/rates_apart.h"
+#include "plan/tuning.h"
 
 #include <fmt/core.h>
 

@@ -1,10 +1,13 @@
-// Statistical efficiency: how many examples a candidate needs, relative to synchronous training.
+// Statistical efficiency: how many examples a candidate needs, relative to synchronous training, by
+// the gradient's noise and as trials found it.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "data/reader.h"
 #include "plan/efficiency.h"
+#include "plan/trials.h"
 #include "train/job/job.h"
 
 namespace yoke {
@@ -25,5 +28,21 @@ inline constexpr double kNoiseGrowth = 10;
 ///   x efficiency.Examples(used)
 double RelativeExamples(const ExampleUse& used, double batch, double noise,
                         const Efficiency& efficiency = {});
+
+/// Of the first loss: a higher one does not tell that anything was learned.
+inline constexpr double kLearned = 0.9;
+
+/// A candidate that was tried.
+struct TriedUse {
+  ExampleUse use = {};
+  double first_loss = 0;              ///< Before its trials.
+  std::vector<LossPoint> curve = {};  ///< Of all of them, not empty.
+};
+
+/// Of each, beside the first one of synchronous updates: its examples to the lowest loss that both
+/// reached, divided by what their batches cost at this noise scale (RelativeExamples). Left out are
+/// those that have not learned, or were there in the first tenth of the trials. Empty: there were
+/// no synchronous updates.
+std::vector<MeasuredUse> MeasuredUses(const std::vector<TriedUse>& tried, double noise);
 
 }  // namespace yoke

@@ -1,4 +1,4 @@
-// Trial: a short training of a job, from where another run ended.
+// Trial: a short training of a job, from where another run ended; alone or in rounds.
 #pragma once
 
 #include <exception>
@@ -77,5 +77,23 @@ double TimeTo(const Trial& trial, double loss);
 double ExamplesTo(const std::vector<LossPoint>& curve, double loss);
 /// The mean loss over the last third of a curve's examples.
 double LastLoss(const std::vector<LossPoint>& curve);
+
+/// One that takes part in rounds of trials, after each of which the better half goes on.
+struct Entrant {
+  Job job;
+  std::string name;
+  bool stays = false;  ///< In all rounds.
+
+  std::string run = {};   ///< Of its trials so far.
+  double first_loss = 0;  ///< Before it had learned: the first that it told.
+  Trial last = {};
+  std::vector<LossPoint> curve = {};  ///< Of all its trials, with their warm-up.
+  double trained = 0;                 ///< Seconds in all.
+  std::string dropped = {};
+};
+
+/// Runs the rounds. At the end at most one entrant has not been dropped, besides those that stay.
+/// Those that fail are dropped, even if they were to stay.
+void Halve(const Trials& trials, std::vector<Entrant>& entrants);
 
 }  // namespace yoke

@@ -11,15 +11,17 @@
 #include <string>
 #include <utility>
 
+#include "base/algorithms.h"
 #include "base/check.h"
-#include "base/median.h"
 #include "base/registry.h"
 #include "base/stop.h"
+#include "base/value.h"
 #include "comm/gather.h"
 #include "comm/threads.h"
 #include "kernels/threads.h"
 #include "measure/speed_fit.h"
 #include "measure/stepper.h"
+#include "plan/candidates.h"
 #include "plan/contention.h"
 #include "plan/measured_job.h"
 #include "tensor/devices.h"
@@ -224,6 +226,14 @@ class Subject {
   const ThreadPlan& threads_;
 };
 
+/// With several devices a curve for each, as measured; the file has the CPU's alone.
+void TakeDevices(const MeasuredNode& measured, NodeKind& node) {
+  const std::map<std::string, SpeedCurve>& devices = measured.profile.devices;
+  if (devices.empty()) return;
+  node.curves = {{"cpu", measured.Curve()}};
+  node.curves.insert(devices.begin(), devices.end());
+}
+
 }  // namespace
 
 void RequireOnlyTheCpu(const Job& job) {
@@ -357,6 +367,30 @@ MeasuredNetwork NetworkOf(const std::vector<PairSpeed>& pairs, bool launched) {
     network.bytes_per_second = 1 / (1 / between - 1 / within);
   }
   return network;
+}
+
+std::map<std::string, ClusterFile> MeasureMachines(const Job& job, const Reader& data,
+                                                   const std::vector<std::string>& precisions,
+                                                   const Communicator& world,
+                                                   const Measuring& measuring,
+                                                   const std::string& executor) {
+  std::map<std::string, ClusterFile> machines;
+  for (const std::string& precision : precisions) {
+    Overrides keys = {PlanKey("node.precision", precision, /*text=*/true)};
+    if (job.node.String("executor") != executor)
+      keys.push_back(PlanKey("node.executor", executor, /*text=*/true));
+    const WorldProfile profile = MeasureWorld(WithKeys(job, keys), data, world, measuring);
+    const std::string text = FormatCluster({.title = "this machine",
+                                            .command = "yoke plan",
+                                            .when = "",
+                                            .subject = job.name,
+                                            .nodes = profile.nodes,
+                                            .network = profile.network});
+    ClusterFile& cluster = machines[precision] = ClusterOf(ParseToml(text, "the profile"), "");
+    for (size_t i = 0; i < profile.nodes.size(); ++i)
+      TakeDevices(profile.nodes[i], cluster.kinds[i]);
+  }
+  return machines;
 }
 
 }  // namespace yoke

@@ -1,10 +1,14 @@
-// WorldProfile: measures the machines and the network of a world, each rank its part.
+// WorldProfile: measures the machines and the network of a world, each rank its part; for a plan
+// as clusters to simulate.
 #pragma once
 
 #include <atomic>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "comm/network_benchmark.h"
+#include "measure/cluster_file.h"
 #include "measure/cluster_writer.h"
 #include "model/graph.h"
 #include "train/job/job.h"
@@ -39,5 +43,14 @@ MeasuredNetwork MeasureCopies(const Graph& graph, int64_t batch);
 
 /// The figures of [network] from those of pairs of ranks.
 MeasuredNetwork NetworkOf(const std::vector<PairSpeed>& pairs, bool launched);
+
+/// The machines as clusters to simulate, by precision, with a speed curve of each device of the
+/// job. All ranks of the world call it, and get the same. Each precision is measured apart, with
+/// the prices of `executor` as it runs.
+std::map<std::string, ClusterFile> MeasureMachines(const Job& job, const Reader& data,
+                                                   const std::vector<std::string>& precisions,
+                                                   const Communicator& world,
+                                                   const Measuring& measuring,
+                                                   const std::string& executor = "single");
 
 }  // namespace yoke

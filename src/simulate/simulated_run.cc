@@ -8,8 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "train/recovery/keep_place.h"
-#include "train/recovery/smaller_job.h"
+#include "train/recovery/recovery.h"
 #include "train/start_run.h"
 
 namespace yoke {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "comm/virtual_time.h"
-#include "train/recovery/smaller_job.h"
+#include "train/recovery/recovery.h"
 
 namespace yoke {
 namespace {

@@ -9,7 +9,7 @@
 #include "simulate/timed_rank.h"
 #include "simulate/timed_world.h"
 #include "train/exchange.h"
-#include "train/learning_rate.h"
+#include "train/job/parts.h"
 #include "train/run_limits.h"
 
 namespace yoke {

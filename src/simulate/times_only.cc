@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "train/early_stopping.h"
-#include "train/hardware.h"
 #include "train/job/parts.h"
 #include "train/notes.h"
 #include "train/record/record.h"

@@ -9,8 +9,8 @@
 #include "base/check.h"
 #include "base/options.h"
 #include "strategy/update.h"
+#include "tensor/array.h"
 #include "tensor/counting.h"
-#include "tensor/current_stream.h"
 #include "tensor/emulated.h"
 
 namespace yoke::strategy {

@@ -2,7 +2,7 @@
 // programs behind it.
 #include <utility>
 
-#include "base/own_entries.h"
+#include "base/registry.h"
 #include "strategy/add_strategy.h"
 
 namespace yoke {

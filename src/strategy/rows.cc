@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/room.h"
+#include "base/algorithms.h"
 #include "kernels/vectors.h"
 #include "strategy/packing.h"
 #include "tensor/array.h"
 #include "tensor/counting.h"
-#include "tensor/current_stream.h"
 
 namespace yoke {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "base/options.h"
 #include "strategy/update.h"
+#include "tensor/array.h"
 #include "tensor/counting.h"
-#include "tensor/current_stream.h"
 
 namespace yoke::strategy {
 namespace {

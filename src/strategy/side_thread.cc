@@ -6,8 +6,8 @@
 
 #include "comm/virtual_time.h"
 #include "kernels/threads.h"
+#include "tensor/array.h"
 #include "tensor/counting.h"
-#include "tensor/current_stream.h"
 
 namespace yoke {
 namespace {

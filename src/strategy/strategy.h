@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/cost.h"
-#include "base/form.h"
 #include "base/options.h"
 #include "comm/communicator.h"
 #include "optim/rule.h"

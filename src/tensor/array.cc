@@ -1,10 +1,9 @@
-// Array: copies between memories.
+// Array: copies between memories, in the order of the stream that a thread has been told.
 #include "tensor/array.h"
 
 #include <cstring>
 
 #include "base/check.h"
-#include "tensor/current_stream.h"
 
 namespace yoke {
 
@@ -30,5 +29,23 @@ void CopyBytes(Array<char> to, Array<const char> from) {
   if (to.OnHost() == from.OnHost() || to.count == 0) return;
   CurrentStream(to.OnHost() ? *from.device : *to.device).Wait();
 }
+
+namespace {
+
+thread_local Device* beside_device = nullptr;
+thread_local Stream* beside_stream = nullptr;
+
+}  // namespace
+
+Stream& CurrentStream(Device& device) {
+  return &device == beside_device ? *beside_stream : device.stream();
+}
+
+Beside::Beside(Device& device, Stream& stream) {
+  beside_device = &device;
+  beside_stream = &stream;
+}
+
+Beside::~Beside() { beside_device = nullptr; }
 
 }  // namespace yoke

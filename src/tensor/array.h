@@ -1,4 +1,5 @@
-// Array: elements and the device whose memory holds them.
+// Array: elements and the device whose memory holds them, and the stream that orders copies of
+// them.
 #pragma once
 
 #include <span>
@@ -132,6 +133,19 @@ class HostCopies {
     HostCopy copy;
   };
   std::vector<Copied> copies_;
+};
+
+/// Device::stream(), unless this thread is Beside it.
+Stream& CurrentStream(Device& device);
+
+/// While it lives, this thread's copies and vectors on the device go to another stream: they run
+/// beside training. One at a time on a thread.
+class Beside {
+ public:
+  Beside(Device& device, Stream& stream);
+  ~Beside();
+  Beside(const Beside&) = delete;
+  Beside& operator=(const Beside&) = delete;
 };
 
 }  // namespace yoke

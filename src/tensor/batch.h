@@ -113,4 +113,9 @@ class Batch {
   Buffer storage_;
 };
 
+/// "classes": one each; "labels": a set each; "targets": numbers.
+inline const char* LabelKind(bool regression, bool multi_label) {
+  return regression ? "targets" : multi_label ? "labels" : "classes";
+}
+
 }  // namespace yoke

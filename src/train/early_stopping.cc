@@ -11,7 +11,7 @@
 #include "base/check.h"
 #include "base/registry.h"
 #include "optim/schedules.h"
-#include "train/checkpoint/fit.h"
+#include "train/checkpoint/checkpoint.h"
 #include "train/job/keys.h"
 
 namespace yoke {

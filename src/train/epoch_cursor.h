@@ -10,7 +10,7 @@
 #include "data/prefetch.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/job/job.h"
-#include "train/learning_rate.h"
+#include "train/job/parts.h"
 #include "train/metrics.h"
 #include "train/step_totals.h"
 

@@ -17,7 +17,6 @@
 #include "kernels/vectors.h"
 #include "model/bf16_copy.h"
 #include "model/ranking.h"
-#include "model/scorer.h"
 #include "train/target_sums.h"
 
 namespace yoke {

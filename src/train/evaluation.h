@@ -7,7 +7,6 @@
 #include "data/reader.h"
 #include "model/graph.h"
 #include "model/output_search.h"
-#include "train/confusion.h"
 #include "train/metrics.h"
 
 namespace yoke {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "node/device_work.h"
-#include "train/collapse.h"
+#include "node/device_usage.h"
+#include "train/divergence.h"
 #include "train/metrics.h"
 #include "train/record/machine.h"
 

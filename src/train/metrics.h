@@ -1,6 +1,7 @@
 // Metrics: the results of evaluation, by name, and what is counted of one example or curve.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
@@ -14,7 +15,7 @@ namespace yoke {
 /// (those that apply).
 using Metrics = std::vector<std::pair<std::string, double>>;
 
-/// What rank 0's layers counted while training (model/layer_counts.h), and where its steps' time
+/// What rank 0's layers counted while training (LayerCounts), and where its steps' time
 /// went; empty where none counts.
 struct LayerReport {
   std::vector<std::pair<std::string, Metrics>> layers;  ///< By the layer's name.
@@ -47,5 +48,31 @@ std::vector<int32_t> TopScores(std::span<const float> scores, int count);
 /// Area under the ROC curve of scores for label 1 against 0. Ties count one half. NaN if a class is
 /// absent.
 double AreaUnderCurve(std::vector<std::pair<float, bool>> scored);
+
+/// How often examples of each class were taken for each other one, and what follows.
+class Confusion {
+ public:
+  explicit Confusion(int64_t classes) : classes_(classes), counts_(classes * classes) {}
+
+  int64_t classes() const { return classes_; }
+  /// Examples of class `truth` whose best score is that of class `found`.
+  int64_t& At(int64_t truth, int64_t found) { return counts_[truth * classes_ + found]; }
+  int64_t At(int64_t truth, int64_t found) const { return counts_[truth * classes_ + found]; }
+  int64_t Of(int64_t truth) const;       ///< Examples of the class.
+  int64_t FoundAs(int64_t found) const;  ///< Examples taken for the class.
+
+  /// The fraction of the examples taken for the class that are of it; 0 if there are none.
+  double Precision(int64_t of) const;
+  /// The fraction of the class's examples that were taken for it; 0 if there are none.
+  double Recall(int64_t of) const;
+  /// The harmonic mean of both; 0 if both are 0.
+  double F1(int64_t of) const;
+  /// The mean of the recalls of the classes that have examples.
+  double BalancedAccuracy() const;
+
+ private:
+  int64_t classes_;
+  std::vector<int64_t> counts_;
+};
 
 }  // namespace yoke

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +12,6 @@
 #include "train/job/parts.h"
 
 namespace yoke {
-
 namespace {
 
 /// P c rate from which on runs trained poorly (docs/strategies/async_sgd.md, Rates).
@@ -114,6 +114,26 @@ std::string HowToContinue(const EndEvent& end, bool simulated) {
 
 std::string EndSentence(const EndEvent& end, bool simulated) {
   return HowToContinue(end, simulated) + CollapseSentence(end);
+}
+
+std::string HardwareOf(const SimulatedCluster& cluster, int ranks) {
+  const int nodes = cluster.machines.NodeOf(ranks - 1) + 1;
+  std::string text = fmt::format("{} simulated node{}", nodes, nodes == 1 ? "" : "s");
+  if (ranks != nodes) text += fmt::format(" ({} ranks)", ranks);
+  return cluster.title.empty() ? text : text + ": " + cluster.title;
+}
+
+std::string HardwareOf(const Job& job, const RunRequest& request, const DeviceShares& devices,
+                       int ranks, int threads) {
+  if (request.cluster) return HardwareOf(*request.cluster, ranks);
+  const bool asked = job.node.Where("devices").starts_with("YOKE_DEVICES");
+  const bool several = ranks > 1;
+  const char* const share = devices.shared ? " that share them" : "";
+  return fmt::format(
+      "{}{} ({}{} thread{}{}{})", fmt::join(devices.used, " + "), asked ? " by YOKE_DEVICES" : "",
+      several ? fmt::format("{} ranks{}, ", ranks, share) : "", threads, threads == 1 ? "" : "s",
+      several ? " each" : "",
+      devices.idle.empty() ? "" : fmt::format("; idle: {}", fmt::join(devices.idle, ", ")));
 }
 
 }  // namespace yoke

@@ -1,4 +1,4 @@
-// Notes: what a run tells its user in sentences.
+// Notes: what a run tells its user in sentences, and names what it trains on.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,11 @@
 
 #include "comm/simulated/timeline.h"
 #include "strategy/strategy.h"
+#include "tensor/devices.h"
 #include "train/events.h"
 #include "train/job/job.h"
 #include "train/recovery/recovery.h"
+#include "train/run_request.h"
 
 namespace yoke {
 
@@ -45,5 +47,12 @@ std::string LongWaitNote(const Timeline* timeline, const Job& job);
 /// What to do after a run that has not diverged: where the weights are, how to continue, whether
 /// the model has collapsed. `simulated`: on a simulated cluster.
 std::string EndSentence(const EndEvent& end, bool simulated);
+
+/// "8 simulated nodes: A rack" or "4 simulated nodes (8 ranks)".
+std::string HardwareOf(const SimulatedCluster& cluster, int ranks);
+/// Of a run: the same, or "cpu + emulated:0 (2 ranks that share them, 4 threads each; idle:
+/// emulated:1)", of the devices of rank 0's machine and its threads.
+std::string HardwareOf(const Job& job, const RunRequest& request, const DeviceShares& devices,
+                       int ranks, int threads);
 
 }  // namespace yoke

@@ -5,8 +5,8 @@
 #include <map>
 
 #include "base/resources.h"
+#include "train/job/parts.h"
 #include "train/load_watch.h"
-#include "train/loss_settings.h"
 #include "train/record/record.h"
 
 namespace yoke {

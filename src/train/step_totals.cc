@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "train/collapse.h"
-#include "train/explosion.h"
+#include "train/divergence.h"
 
 namespace yoke {
 

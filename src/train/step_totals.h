@@ -17,7 +17,7 @@ struct StepTotals {
   double bad_loss = 0;    ///< The loss at that step.
   int64_t signal = 0;     ///< The signal that asked this process to stop.
   double recent_log = 0;  ///< Mean logarithm of the losses (at least 1) of its last steps in this
-  int64_t recent = 0;     ///< round, and the number of these steps (train/explosion.h).
+  int64_t recent = 0;     ///< round, and the number of these steps (train/divergence.h).
   double first_loss = 0;  ///< Mean loss of its first steps if the round starts the run,
   int64_t first_examples = 0;  ///< over this many examples.
   int64_t dealt = 0;           ///< On rank 0: the start of the next round.

@@ -20,8 +20,7 @@
 #include "train/job/parts.h"
 #include "train/planner.h"
 #include "train/rank.h"
-#include "train/recovery/keep_place.h"
-#include "train/recovery/smaller_job.h"
+#include "train/recovery/recovery.h"
 #include "train/start_run.h"
 
 namespace yoke {

@@ -14,8 +14,8 @@
 #include "base/clock.h"
 #include "comm/support/mock_nccl.h"
 #include "comm/threads.h"
-#include "tensor/captured_work.h"
 #include "tensor/cuda/cuda_device.h"
+#include "tensor/device.h"
 #include "tensor/support/arrays.h"
 #include "tensor/support/mock_cuda.h"
 

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "base/check.h"
+#include "data/image_changes.h"
 #include "data/memory_reader.h"
-#include "data/pixel_changes.h"
 #include "kernels/normalize.h"
 #include "tensor/batch_arrays.h"
 #include "tensor/emulated.h"

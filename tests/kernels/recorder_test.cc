@@ -6,7 +6,7 @@
 #include "kernels/convert.h"
 #include "kernels/linear/linear.h"
 #include "kernels/vectors.h"
-#include "tensor/current_stream.h"
+#include "tensor/array.h"
 #include "tensor/emulated.h"
 
 namespace yoke::recorder_test {

@@ -12,7 +12,7 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "model/graph.h"
-#include "model/layer_counts.h"
+#include "model/layer.h"
 
 namespace yoke::lsh_linear_test {
 

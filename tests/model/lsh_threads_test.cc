@@ -13,7 +13,6 @@
 #include "base/support/near.h"
 #include "kernels/support/threads.h"
 #include "model/layer.h"
-#include "model/working_memory.h"
 
 namespace yoke::lsh_threads_test {
 

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "model/layer_counts.h"
+#include "model/layer.h"
 #include "node/plans.h"
 #include "node/sub_batch.h"
 #include "node/support/job.h"

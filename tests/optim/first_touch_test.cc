@@ -1,5 +1,4 @@
 // TouchFirst: each thread of the team takes its part of the pages, and the values stay zeros.
-#include "optim/first_touch.h"
 
 #include <gtest/gtest.h>
 #include <omp.h>
@@ -9,7 +8,7 @@
 #include <vector>
 
 #include "kernels/support/threads.h"
-#include "optim/thread_part.h"
+#include "optim/rule.h"
 
 namespace yoke::first_touch_test {
 

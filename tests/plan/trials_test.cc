@@ -7,7 +7,6 @@
 #include <filesystem>
 
 #include "base/files.h"
-#include "plan/halving.h"
 #include "plan/search.h"
 #include "plan/statistics.h"
 #include "plan/support/small_job.h"

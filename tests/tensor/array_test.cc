@@ -1,9 +1,11 @@
-// Arrays: who may read them, copies between memories, and staging for the host.
+// Arrays: who may read them, copies between memories, staging for the host, and another stream
+// beside training.
 #include "tensor/array.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
 #include <vector>
 
 #include "base/check.h"
@@ -95,6 +97,18 @@ TEST(Array, IsNotCopiedBetweenTwoDevices) {
   const Buffer from = CopyOn(*one, Floats{1, 2}), to = CopyOn(*other, Floats{3, 4});
   EXPECT_THROW(Copy(AllOf<float>(to), AllOf<float>(from)), Error);
   EXPECT_EQ(ValuesOf(AllOf<float>(to)), (Floats{3, 4}));
+}
+
+TEST(CurrentStream, IsAnotherWhileBeside) {
+  const auto device = NewEmulatedDevice(0, {}), other = NewEmulatedDevice(1, {});
+  const std::unique_ptr<Stream> stream = device->NewStream();
+  {
+    const Beside beside(*device, *stream);
+    EXPECT_EQ(&CurrentStream(*device), stream.get());
+    EXPECT_EQ(&CurrentStream(*other), &other->stream());
+    std::thread([&] { EXPECT_EQ(&CurrentStream(*device), &device->stream()); }).join();
+  }
+  EXPECT_EQ(&CurrentStream(*device), &device->stream());
 }
 
 }  // namespace yoke::array_test

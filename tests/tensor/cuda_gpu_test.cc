@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/check.h"
-#include "tensor/captured_work.h"
 #include "tensor/cuda/cuda_stream.h"
+#include "tensor/device.h"
 #include "tensor/devices.h"
 #include "tensor/support/arrays.h"
 

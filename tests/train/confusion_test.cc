@@ -1,5 +1,5 @@
 // Confusion: against fractions counted by hand.
-#include "train/confusion.h"
+#include "train/metrics.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Smoothed labels, weights of classes and left-out steps in short runs.
-#include "train/loss_settings.h"
+#include "train/job/parts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

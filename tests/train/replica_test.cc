@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/check.h"
-#include "train/recovery/smaller_job.h"
+#include "train/recovery/recovery.h"
 #include "train/support/runs_test.h"
 
 namespace yoke::replica_test {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "train/explosion.h"
+#include "train/divergence.h"
 
 namespace yoke::step_totals_test {
 

@@ -1,4 +1,4 @@
-// memory: arrays that a program gives with the job (data/memory_sets.h). There are no files.
+// memory: arrays that a program gives with the job (data/memory_reader.h). There are no files.
 #include "base/check.h"
 #include "data/memory_reader.h"
 

@@ -2,7 +2,7 @@
 // number of uses only, so the result does not depend on the number of threads.
 #include <algorithm>
 
-#include "base/fetch_ahead.h"
+#include "base/algorithms.h"
 #include "kernels/active_rows/cpu_rows.h"
 #include "kernels/shared.h"
 #include "kernels/threads.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/round_up.h"
+#include "base/algorithms.h"
 #include "kernels/instructions.h"
 #include "kernels/makers.h"
 

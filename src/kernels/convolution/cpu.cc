@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/round_up.h"
+#include "base/algorithms.h"
 #include "kernels/convolution/cpu_weights.h"
 #include "kernels/cpu/gradient.h"
 #include "kernels/cpu/onednn.h"

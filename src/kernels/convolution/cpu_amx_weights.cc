@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "base/round_up.h"
+#include "base/algorithms.h"
 #include "kernels/convolution/cpu_amx_tiles.h"
 #include "kernels/convolution/cpu_tiles.h"
 #include "kernels/convolution/cpu_weight_sums.h"

@@ -9,8 +9,8 @@
 #include <dnnl.hpp>
 #include <vector>
 
+#include "base/algorithms.h"
 #include "base/check.h"
-#include "base/round_up.h"
 #include "kernels/convolution/convolution.h"
 #include "kernels/convolution/cpu_lowering.h"
 #include "kernels/cpu/gradient.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/round_up.h"
+#include "base/algorithms.h"
 #include "kernels/convolution/convolution.h"
 #include "kernels/convolution/cpu_lowering.h"
 #include "kernels/cpu/gradient.h"

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/round_up.h"
+#include "base/algorithms.h"
 #include "kernels/convolution/convolution.h"
 #include "kernels/convolution/cpu_winograd_tiles.h"
 #include "kernels/cpu/gradient.h"

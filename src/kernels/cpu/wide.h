@@ -15,7 +15,7 @@ namespace yoke::cpu {
 template <int Lanes>
 inline constexpr int kFewerLanes = Lanes == 16 ? 8 : (Lanes == 8 ? 4 : 1);
 
-/// FetchAhead (base/fetch_ahead.h) for such files: prefetches the first elements of a row of `n`.
+/// FetchAhead (base/algorithms.h) for such files: prefetches the first elements of a row of `n`.
 template <typename T>
 [[gnu::always_inline]] inline void FetchFrom(const T* row, int64_t n) {
   constexpr int64_t kLine = 64 / sizeof(T);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "kernels/cuda/host_products.h"
-#include "kernels/tf32.h"
+#include "kernels/makers.h"
 #include "tensor/cuda/cuda_library.h"
 #include "tensor/cuda/cuda_stream.h"
 

@@ -8,7 +8,7 @@
 
 #include "kernels/cuda/host_products.h"
 #include "kernels/cuda/products.h"
-#include "kernels/tf32.h"
+#include "kernels/makers.h"
 #include "tensor/cuda/cuda_library.h"
 #include "tensor/cuda/cuda_stream.h"
 

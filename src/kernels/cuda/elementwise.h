@@ -14,8 +14,8 @@
 #include "kernels/dropout.h"
 #include "kernels/elementwise.h"
 #include "kernels/join/join.h"
+#include "kernels/losses.h"
 #include "kernels/makers.h"
-#include "kernels/weigh_rows.h"
 
 namespace yoke::cuda {
 

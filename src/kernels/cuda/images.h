@@ -6,11 +6,10 @@
 #include <cmath>
 
 #include "kernels/cuda/numbers.h"
-#include "kernels/global_average.h"
 #include "kernels/join/join.h"
 #include "kernels/makers.h"
-#include "kernels/multiply.h"
 #include "kernels/normalize.h"
+#include "kernels/pooling/pooling.h"
 #include "kernels/rearrange.h"
 #include "kernels/shortcut.h"
 

@@ -6,9 +6,8 @@
 #include "kernels/cross_entropy/cross_entropy.h"
 #include "kernels/cuda/numbers.h"
 #include "kernels/layer_norm.h"
+#include "kernels/losses.h"
 #include "kernels/makers.h"
-#include "kernels/regression_loss.h"
-#include "kernels/step_loss.h"
 
 namespace yoke::cuda {
 
@@ -213,7 +212,7 @@ class CrossEntropyOn : public GridKernel<Grid, CrossEntropyCall> {
   CrossEntropyShape s_;
 };
 
-/// The loss of an error, and its slope (regression_loss.h).
+/// The loss of an error, and its slope (kernels/losses.h).
 struct ErrorFunction {
   RegressionLoss function;
   double parameter;

@@ -1,5 +1,6 @@
 // Team: how the threads of a block share a row, written once for the GPU and for the host's tests.
-// Whoever includes this has defined YOKE_HOST_DEVICE (gpu_grid.cuh or host_grid.h).
+// Whoever includes this has defined YOKE_HOST_DEVICE (gpu_grid.cuh or
+// tests/kernels/support/cuda_host.h).
 #pragma once
 
 #include <cstdint>

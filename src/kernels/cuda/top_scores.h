@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "kernels/cuda/numbers.h"
-#include "kernels/cuda/product_shape.h"
+#include "kernels/cuda/products.h"
 #include "kernels/makers.h"
 #include "kernels/top_scores/top_scores.h"
 

@@ -1,4 +1,4 @@
-// Join: sums tensors, or concatenates them along channels.
+// Join: sums tensors, concatenates them along channels, or multiplies two elementwise.
 #pragma once
 
 #include <memory>
@@ -49,5 +49,26 @@ using ConcatenateKernel = Kernel<ConcatenateCall>;
 /// Forward concatenates the parts along channels, Backward takes the whole apart. Parts with null
 /// data are skipped.
 std::unique_ptr<ConcatenateKernel> MakeConcatenate(const Target& target = {});
+
+/// Two tensors, or an image and one value per channel (a gate).
+/// The gate has x's shape, or [batch, channels] for an x of [batch, channels, height, width], in
+/// either layout; all f32 or all bf16.
+struct MultiplyCall {
+  Tensor x, gate, output, output_gradient;
+  Tensor x_gradient;     ///< Null data: not needed. May use output_gradient's memory.
+  Tensor gate_gradient;  ///< Null data: not needed. For a channel, the sum over its pixels, in f32.
+
+  template <typename Reach>
+  void Addresses(const Reach& reach) {
+    reach(x.data, gate.data, output.data, output_gradient.data, x_gradient.data,
+          gate_gradient.data);
+  }
+};
+
+using MultiplyKernel = Kernel<MultiplyCall>;
+
+/// output = x * gate, on the caller's kernel threads. Backward writes both gradients in one pass
+/// over memory (two passes if the shapes are equal).
+std::unique_ptr<MultiplyKernel> MakeMultiply(const Target& target = {});
 
 }  // namespace yoke

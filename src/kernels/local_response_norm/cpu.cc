@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "base/round_up.h"
+#include "base/algorithms.h"
 #include "kernels/local_response_norm/cpu_block.h"
 #include "kernels/threads.h"
 

@@ -1,4 +1,4 @@
-// Pooling: the maximum or the average of each window of each channel.
+// Pooling: the maximum or the average of each window of each channel, or of all its pixels.
 #pragma once
 
 #include <memory>
@@ -6,6 +6,7 @@
 
 #include "kernels/image.h"
 #include "kernels/kernel.h"
+#include "tensor/tensor.h"
 
 namespace yoke {
 
@@ -49,5 +50,23 @@ struct PoolingCall {
 using PoolingKernel = Kernel<PoolingCall>;
 
 std::unique_ptr<PoolingKernel> MakePooling(const PoolingShape& shape, const Target& target = {});
+
+/// The mean of each channel over all pixels of an image.
+struct GlobalAverageCall {
+  Tensor image;    ///< [batch, channels, height, width], in either layout.
+  Tensor average;  ///< [batch, channels]
+
+  template <typename Reach>
+  void Addresses(const Reach& reach) {
+    reach(image.data, average.data);
+  }
+};
+
+using GlobalAverageKernel = Kernel<GlobalAverageCall>;
+
+/// Forward writes the average: both f32 or both bf16, with f32 sums. Backward, where both are
+/// gradients, sets each pixel's to that of its channel's mean divided by the number of pixels. One
+/// pass, on the caller's kernel threads.
+std::unique_ptr<GlobalAverageKernel> MakeGlobalAverage(const Target& target = {});
 
 }  // namespace yoke

@@ -10,7 +10,7 @@
 #include <limits>
 #include <vector>
 
-#include "base/round_up.h"
+#include "base/algorithms.h"
 #include "kernels/best_scores.h"
 #include "kernels/convert.h"
 #include "kernels/cpu/exponential.h"

@@ -1,5 +1,5 @@
 // The layer `global_average_pool`: the mean of each channel of an image.
-#include "kernels/global_average.h"
+#include "kernels/pooling/pooling.h"
 #include "model/layers/support.h"
 
 namespace yoke::layer {

@@ -12,7 +12,6 @@
 #include "model/layers/convert_input.h"
 #include "model/layers/shaped_loss.h"
 #include "model/layers/support.h"
-#include "model/layers/weighted_loss.h"
 
 namespace yoke::layer {
 namespace {

@@ -1,6 +1,6 @@
 // The layer `multiply`: the product of two inputs, or of an image and one element per channel (Hu
 // et al., "Squeeze-and-excitation networks", 2018).
-#include "kernels/multiply.h"
+#include "kernels/join/join.h"
 
 #include "base/check.h"
 #include "model/layers/convert_input.h"

@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "base/check.h"
-#include "kernels/regression_loss.h"
+#include "kernels/losses.h"
 #include "model/layers/convert_input.h"
+#include "model/layers/shaped_loss.h"
 #include "model/layers/support.h"
-#include "model/layers/weighted_loss.h"
 
 namespace yoke::layer {
 namespace {

@@ -7,10 +7,30 @@
 #include <utility>
 
 #include "base/check.h"
-#include "model/layers/wrapped_plan.h"
+#include "kernels/losses.h"
+#include "kernels/vectors.h"
 
 namespace yoke::layer {
 namespace {
+
+/// A plan that adds something to what another computes, with its memory and output.
+class WrappedPlan : public LayerPlan {
+ public:
+  explicit WrappedPlan(std::unique_ptr<LayerPlan> plan) : plan_(std::move(plan)) {
+    output = plan_->output;
+    saved_bytes = plan_->saved_bytes;
+    scratch_bytes = plan_->scratch_bytes;
+    reads_input = plan_->reads_input;
+    reads_output = plan_->reads_output;
+    kernel = plan_->kernel;
+  }
+
+ protected:
+  LayerPlan& plan() const { return *plan_; }
+
+ private:
+  std::unique_ptr<LayerPlan> plan_;
+};
 
 class ShapedLossPlan : public WrappedPlan {
  public:
@@ -62,11 +82,64 @@ class ShapedLossPlan : public WrappedPlan {
   LossShaping shaping_;
 };
 
+class WeightedLossPlan : public WrappedPlan {
+ public:
+  WeightedLossPlan(std::unique_ptr<LayerPlan> plan, double weight, const Target& target)
+      : WrappedPlan(std::move(plan)),
+        scale_(MakeVectors(target)),
+        rows_(MakeWeighRows(target)),
+        weight_(static_cast<float>(weight)) {}
+  void CheckBatch(const Batch& batch) const override {
+    Check(batch.weights.empty() || std::ssize(batch.weights) == batch.size,
+          "weights do not match the number of examples");
+    plan().CheckBatch(batch);
+  }
+  void Forward(const LayerCall& call) override {
+    plan().Forward(call);
+    Weigh(call, call.output);
+  }
+  void Backward(const LayerCall& call) override {
+    plan().Backward(call);
+    if (call.input_gradient.data) Weigh(call, call.input_gradient);
+  }
+
+ private:
+  void Weigh(const LayerCall& call, const Tensor& values) const {
+    if (weight_ != 1)
+      scale_->Forward({.operation = VectorCall::Operation::kScale,
+                       .y = values.As<float>(),
+                       .a = weight_,
+                       .count = values.Count()});
+    if (call.labels.weights)
+      rows_->Forward({.values = values.As<float>(),
+                      .weights = call.labels.weights,
+                      .rows = call.batch.size,
+                      .width = values.Count() / call.batch.size});
+  }
+
+  std::unique_ptr<Kernel<VectorCall>> scale_;
+  std::unique_ptr<Kernel<WeighRowsCall>> rows_;
+  float weight_;
+};
+
 }  // namespace
 
 std::unique_ptr<LayerPlan> ShapedLoss(std::unique_ptr<LayerPlan> plan,
                                       const CrossEntropyShape& shape, LossShaping shaping) {
   return std::make_unique<ShapedLossPlan>(std::move(plan), shape, std::move(shaping));
+}
+
+OptionSpec LossWeightOption() {
+  return {.name = "weight",
+          .type = OptionType::kFloat,
+          .fallback = 1.0,
+          .help = "Factor on the loss (for auxiliary heads).",
+          .minimum = 0};
+}
+
+std::unique_ptr<LayerPlan> WeighLoss(std::unique_ptr<LayerPlan> plan, double weight,
+                                     const Target& target) {
+  return std::make_unique<WeightedLossPlan>(std::move(plan), weight, target);
 }
 
 }  // namespace yoke::layer

@@ -1,4 +1,5 @@
-// ShapedLoss: what training adds to a softmax loss of classes: smoothed labels, weights of classes.
+// Shaped losses: what training changes of a loss: smoothed labels, weights of classes, of an
+// auxiliary head's layer and of examples.
 #pragma once
 
 #include <memory>
@@ -21,5 +22,13 @@ struct LossShaping {
 /// The plan of a loss on the CPU with classes as labels, shaped.
 std::unique_ptr<LayerPlan> ShapedLoss(std::unique_ptr<LayerPlan> plan,
                                       const CrossEntropyShape& shape, LossShaping shaping);
+
+/// The option `weight` of a loss.
+OptionSpec LossWeightOption();
+
+/// A plan of `plan`'s loss, whose values and gradients are multiplied by `weight` and, if the batch
+/// has weights, by each example's.
+std::unique_ptr<LayerPlan> WeighLoss(std::unique_ptr<LayerPlan> plan, double weight,
+                                     const Target& target);
 
 }  // namespace yoke::layer

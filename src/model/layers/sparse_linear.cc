@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/algorithms.h"
 #include "base/check.h"
-#include "base/room.h"
 #include "kernels/convert.h"
+#include "model/layer.h"
 #include "model/layers/weighted.h"
-#include "model/working_memory.h"
 #include "tensor/growing_buffer.h"
 
 namespace yoke::layer {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/round_up.h"
+#include "base/algorithms.h"
 #include "model/layer.h"
 
 namespace yoke::layer {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "model/layer.h"
-#include "model/layer_namer.h"
 
 namespace yoke::onnx_file {
 

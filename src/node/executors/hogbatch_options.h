@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/form.h"
+#include "base/options.h"
 #include "node/hogbatch.h"
 
 namespace yoke::executor {

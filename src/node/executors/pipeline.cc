@@ -15,7 +15,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "comm/virtual_time.h"
-#include "model/working_memory.h"
+#include "model/layer.h"
 #include "node/device_body.h"
 #include "node/device_usage.h"
 #include "node/estimate.h"

@@ -5,13 +5,13 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "kernels/step_loss.h"
+#include "kernels/losses.h"
 #include "model/bf16_copy.h"
 #include "node/captured_pass.h"
 #include "node/chip_parts.h"
 #include "node/device_replica.h"
 #include "node/plans.h"
-#include "node/sent_batch.h"
+#include "node/sub_batch.h"
 #include "optim/captured_update.h"
 
 namespace yoke::executor {

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "tensor/cuda/cuda_driver.h"
+#include "tensor/device.h"
 
 namespace yoke {
 
@@ -42,5 +44,7 @@ class CudaContext {
   mutable std::mutex mutex_;
   std::exception_ptr failure_;
 };
+
+std::unique_ptr<Stream> NewCudaStream(std::shared_ptr<CudaContext> context);
 
 }  // namespace yoke

@@ -9,7 +9,6 @@
 
 #include "base/check.h"
 #include "tensor/cuda/cuda_context.h"
-#include "tensor/cuda/cuda_streams.h"
 #include "tensor/devices.h"
 
 namespace yoke {

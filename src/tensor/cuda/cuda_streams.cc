@@ -1,6 +1,6 @@
 // CudaStream: copies, kernels and events in the order of one of the runtime's streams, and captures
 // of them as graphs.
-#include "tensor/cuda/cuda_streams.h"
+#include "tensor/cuda/cuda_context.h"
 
 #include <algorithm>
 #include <atomic>
@@ -13,8 +13,8 @@
 
 #include "base/check.h"
 #include "base/countdown.h"
-#include "tensor/captured_work.h"
 #include "tensor/cuda/cuda_stream.h"
+#include "tensor/device.h"
 #include "tensor/emulated.h"
 
 namespace yoke {

@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/algorithms.h"
 #include "base/check.h"
 #include "base/resources.h"
-#include "base/round_up.h"
 #include "tensor/devices.h"
 
 namespace yoke {

@@ -14,10 +14,10 @@
 #include <thread>
 #include <utility>
 
+#include "base/algorithms.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/countdown.h"
-#include "base/round_up.h"
 #include "base/thread.h"
 #include "tensor/devices.h"
 

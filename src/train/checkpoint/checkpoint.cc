@@ -15,7 +15,7 @@
 #include "comm/communicator.h"
 #include "kernels/vectors.h"
 #include "tensor/counting.h"
-#include "train/explosion.h"
+#include "train/divergence.h"
 #include "train/files.h"
 
 namespace yoke {

@@ -14,7 +14,7 @@
 #include "model/graph.h"
 #include "optim/rule.h"
 #include "train/checkpoint/safetensors.h"
-#include "train/collapse.h"
+#include "train/divergence.h"
 #include "train/job/job.h"
 #include "train/metrics.h"
 
@@ -163,5 +163,17 @@ std::optional<Checkpoint> RecoverNewest(const std::string& run, std::vector<std:
 std::optional<CheckpointHeader> FallBackToGood(const std::string& run);
 /// The last good one if `last` is not good; "": it is, or there is none.
 std::string GoodCheckpoint(const std::string& run);
+
+/// Whether a key has the same value as in the checkpoint's job (or is absent in both).
+bool SameKey(const Job& job, const CheckpointHeader& header, const char* section, const char* key);
+
+/// Whether a checkpoint is from a job with the same strategy, rule and number of replicas, so that
+/// its exact part applies.
+bool GoesOnExactly(const Job& job, const CheckpointHeader& header);
+
+/// Throws UserError with the run unless the training data are those of the checkpoint:
+/// sizes, classes, inputs and labels.
+void CheckSameData(const Job& job, const DataSets& sets, const CheckpointHeader& header,
+                   const std::string& run);
 
 }  // namespace yoke

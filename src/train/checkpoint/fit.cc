@@ -1,5 +1,5 @@
 // Fit: compares a job and its data with those of a checkpoint.
-#include "train/checkpoint/fit.h"
+#include "train/checkpoint/checkpoint.h"
 
 #include "base/check.h"
 #include "train/job/parts.h"

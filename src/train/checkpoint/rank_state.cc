@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "train/checkpoint/fit.h"
+#include "train/checkpoint/checkpoint.h"
 #include "train/files.h"
 
 namespace yoke {

@@ -19,9 +19,6 @@
 #include "tensor/devices.h"
 #include "train/early_stopping.h"
 #include "train/job/keys.h"
-#include "train/job/table_defaults.h"
-#include "train/job/table_job.h"
-#include "train/job/values.h"
 #include "train/start.h"
 
 namespace yoke {

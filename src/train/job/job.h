@@ -88,4 +88,14 @@ double ParseDuration(const std::string& text, const std::string& where);
 /// variable that is not set.
 std::string ExpandEnvironment(const std::string& path);
 
+/// Where a job's table comes from.
+struct TableOrigin {
+  std::string name = "job";  ///< Used for the default run directory.
+  std::string folder = {};   ///< Base of relative paths, absolute.
+};
+
+/// The same as LoadJob for the content of a job file.
+Job JobOfTable(Value root, const TableOrigin& origin, const Overrides& overrides,
+               const std::vector<std::string>& open);
+
 }  // namespace yoke

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <utility>
 
@@ -13,7 +14,6 @@
 #include "base/utf8.h"
 #include "base/version.h"
 #include "train/checkpoint/checkpoint.h"
-#include "train/checkpoint/fit.h"
 #include "train/files.h"
 #include "train/job/parts.h"
 #include "train/record/machine.h"
@@ -222,6 +222,16 @@ Job LoadRunJob(const std::string& run, const Overrides& overrides) {
   Overrides all = overrides;
   all.push_back({"train.velocity", velocity});
   return MakeResolvedJob(old, all);
+}
+
+void RequireNoInput(const std::string& path, const std::vector<std::string>& inputs) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none)) return;  // OutputFile judges it
+  for (const std::string& input : inputs)
+    Require(!std::filesystem::equivalent(path, input, none),
+            "{}: the output would replace the input {}; name another file", path, input);
+  Require(!IsPartOfRun(path), "{}: the output would replace part of a run; name another file",
+          path);
 }
 
 }  // namespace yoke

@@ -49,4 +49,8 @@ bool IsPartOfRun(const std::string& path);
 /// UserError if there is neither.
 Job LoadRunJob(const std::string& run, const Overrides& overrides);
 
+/// Throws UserError if `path` is one of the files that are read, under whatever name, or part of a
+/// run.
+void RequireNoInput(const std::string& path, const std::vector<std::string>& inputs);
+
 }  // namespace yoke

@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "comm/communicator.h"
 #include "train/checkpoint/checkpoint.h"
+#include "train/job/job.h"
 
 namespace yoke {
 
@@ -48,5 +50,32 @@ struct RecoveryPlan {
 /// any survivor has consumed. The steps of a lost rank since the last meeting are dealt again,
 /// because it is unknown which of them are in the model.
 std::optional<RecoveryPlan> PlanRecovery(const Communicator& world, const SurvivorState* mine);
+
+/// Runs work() in a world. If it ends with the loss of a rank, stores this rank's place in that
+/// world, even without other state. The time between two worlds counts as training.
+template <typename Work>
+void KeepPlace(const Communicator& world, std::optional<SurvivorState>& survivor,
+               const Work& work) {
+  if (survivor) {
+    const double between = world.Now() - survivor->left_at;
+    survivor->position.seconds += between;
+    survivor->seconds_since += between;
+    survivor->left_at += between;
+  }
+  try {
+    work();
+  } catch (const RankLost&) {
+    if (!survivor) survivor.emplace();
+    survivor->rank = world.rank();
+    survivor->world = world.size();
+    if (survivor->left_at < 0) survivor->left_at = world.Now();  // its state is of this world
+    throw;
+  }
+}
+
+/// The job as the survivors continue it, in a smaller world. Options of the strategy that do not
+/// fit are reset to their defaults, of which `messages` tells. Throws UserError if the strategy
+/// does not fit in any case.
+Job SmallerJob(const Job& job, int ranks, std::vector<std::string>& messages);
 
 }  // namespace yoke

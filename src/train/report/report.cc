@@ -17,7 +17,6 @@
 #include "train/files.h"
 #include "train/record/record.h"
 #include "train/record/timeline.h"
-#include "train/report/page.h"
 
 namespace yoke {
 namespace {

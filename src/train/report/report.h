@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace yoke {
@@ -32,5 +33,8 @@ struct SeedGroup {
 };
 /// The groups of two runs and more.
 std::vector<SeedGroup> SeedGroupsOf(const std::vector<std::string>& runs);
+
+/// The template of the page: the build makes it out of page/ (cmake/embed.cmake).
+std::string_view ReportTemplate();
 
 }  // namespace yoke

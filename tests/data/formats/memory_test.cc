@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/check.h"
-#include "data/memory_sets.h"
+#include "data/memory_reader.h"
 
 namespace yoke::memory_test {
 

@@ -1,8 +1,11 @@
-// CudaHost: kernels of CUDA on the host's grid beside the CPU's reference: numbers, poisoned
-// results, and how far apart both may be.
+// CudaHost: kernels of CUDA on the host beside the CPU's reference: a grid, numbers, poisoned
+// results, and how far apart both may be. Included before every other header of kernels/cuda.
 #pragma once
 
-#include "kernels/cuda/host_grid.h"
+#define YOKE_HOST_DEVICE  // before every header of kernels/cuda
+
+#include "kernels/cuda/host_products.h"
+#include "kernels/cuda/team.h"
 //
 #include <gtest/gtest.h>
 
@@ -12,9 +15,31 @@
 #include <string>
 #include <vector>
 
+#include "tensor/device.h"
 #include "tensor/tensor.h"
 
 namespace yoke::cuda {
+
+/// Runs the bodies of CUDA kernels on the host.
+class HostGrid {
+ public:
+  using Product = HostProduct;
+  using Convolver = HostConvolver;
+
+  static Device& device() { return Cpu(); }
+  static Stream& stream() { return CpuStream(); }
+  /// body(i) for every i below `count`.
+  template <typename Body>
+  static void Each(int64_t count, const Body& body) {
+    for (int64_t i = 0; i < count; ++i) body(i);
+  }
+  /// body(team, i) for every i below `count`, each by a team of `threads`.
+  template <typename Body>
+  static void Teams(int64_t count, int threads, const Body& body) {
+    HostTeam team(threads);
+    for (int64_t i = 0; i < count; ++i) body(team, i);
+  }
+};
 
 /// Elements of f32 or bf16.
 class Elements {

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <utility>
 
-#include "base/round_up.h"
+#include "base/algorithms.h"
+#include "base/clock.h"
 #include "kernels/convert.h"
 #include "kernels/threads.h"
-#include "model/layers/lsh_linear/lap_timer.h"
 
 namespace yoke::layer {
 namespace {

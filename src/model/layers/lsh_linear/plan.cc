@@ -6,14 +6,13 @@
 #include <bit>
 #include <numeric>
 
+#include "base/algorithms.h"
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/registry.h"
-#include "base/room.h"
-#include "base/round_up.h"
 #include "kernels/cross_entropy/cross_entropy.h"
 #include "kernels/sparse_linear/sparse_linear.h"
 #include "kernels/threads.h"
-#include "model/layers/lsh_linear/lap_timer.h"
 
 namespace yoke::layer {
 namespace {

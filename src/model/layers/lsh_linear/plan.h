@@ -7,7 +7,6 @@
 #include "lsh/sampler.h"
 #include "model/layer.h"
 #include "model/layers/lsh_linear/products.h"
-#include "model/working_memory.h"
 
 namespace yoke::layer {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/layer.h"
 #include "model/layers/lsh_linear/group_products.h"
 #include "model/layers/lsh_linear/row_products.h"
-#include "model/working_memory.h"
 
 namespace yoke::layer {
 namespace {

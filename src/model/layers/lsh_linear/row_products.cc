@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/room.h"
-#include "base/round_up.h"
-#include "model/layers/lsh_linear/lap_timer.h"
+#include "base/algorithms.h"
+#include "base/clock.h"
 
 namespace yoke::layer {
 namespace {

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "base/form.h"
 #include "base/options.h"
 #include "base/registry.h"
 #include "lsh/family.h"

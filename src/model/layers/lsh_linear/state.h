@@ -10,7 +10,6 @@
 #include "lsh/family.h"
 #include "lsh/tables.h"
 #include "model/layer.h"
-#include "model/layer_counts.h"
 #include "model/layers/lsh_linear/settings.h"
 #include "model/output_search.h"
 
