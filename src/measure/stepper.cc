@@ -13,7 +13,7 @@
 #include "base/stop.h"
 #include "base/work_label.h"
 #include "comm/threads.h"
-#include "kernels/step_loss.h"
+#include "kernels/losses.h"
 #include "kernels/threads.h"
 #include "kernels/vectors.h"
 #include "optim/rule.h"

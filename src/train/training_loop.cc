@@ -1,7 +1,7 @@
 // The training loop: the order of things in a step and in a round.
 #include "train/training_loop.h"
 
-#include "kernels/step_loss.h"
+#include "kernels/losses.h"
 #include "node/plans.h"
 #include "tensor/counting.h"
 
