@@ -85,14 +85,14 @@ void Stepper::Step(const Batch& batch) {
         computed = Now();
         cpu = ThreadCpuSeconds();
       });
-  examples_ += batch.size;
-  if (!IsPossibleLoss(result.loss)) {
-    learning_rate_ /= 10;
-    examples_ = request_.examples;
-  } else if (!executor_->in_place()) {
+  if (!executor_->in_place()) {
     updates_.push_back(Now() - computed);
     update_cpu_.push_back(ThreadCpuSeconds() - cpu);
   }
+  examples_ += batch.size;
+  if (IsPossibleLoss(result.loss)) return;
+  learning_rate_ /= 10;
+  examples_ = request_.examples;
 }
 
 double Stepper::UpdateSeconds() const { return updates_.empty() ? 0 : Median(updates_); }

@@ -35,8 +35,7 @@ TimedRank::TimedRank(const Job& job, const TimedModel& model, const Communicator
                                         .seed = job.seed(),
                                         .steps_per_epoch = steps_per_epoch,
                                         .head = model.head ? &*model.head : nullptr});
-  step_.emplace(ReplicaStep::Parts{
-      .executor = executor_, .strategy = *strategy_, .alone = meetings_.size() == 1});
+  step_.emplace(ReplicaStep::Parts{.executor = executor_, .strategy = *strategy_});
 }
 
 void TimedRank::Begin(bool mean) {

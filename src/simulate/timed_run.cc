@@ -52,7 +52,7 @@ void TimedRun::Enter(const Communicator& world, const SimulatedPlace& place) {
   TimedRank rank(world_->job, world_->model, world, world_->steps_per_epoch);
   try {
     rank.Begin(place.world > 0 && mean_);
-    while (!EndsAfterRound(world, rank)) continue;
+    while (!TakeRound(world, rank)) continue;
     world_->counts[world.rank()] = rank.Counts();
     world.Barrier();
     if (leads) Ended(place);
@@ -85,7 +85,7 @@ void TimedRun::NextWorld(const Communicator& world, const SimulatedPlace& place)
 }
 
 /// The steps up to the next meeting, and what is done there. True after the last one.
-bool TimedRun::EndsAfterRound(const Communicator& world, TimedRank& rank) {
+bool TimedRun::TakeRound(const Communicator& world, TimedRank& rank) {
   TimedWorld& here = *world_;
   const int64_t round = here.decided;
   if (here.opened == round) {
@@ -94,16 +94,16 @@ bool TimedRun::EndsAfterRound(const Communicator& world, TimedRank& rank) {
     ++here.opened;
   }
   const bool leads = world.rank() == 0;
-  const RoundSeconds seconds = *RunRound({.now = [&] { return world.Now(); },
-                                          .step = [&] { return TakeStep(world, rank); },
-                                          .idle = [&] { rank.Idle(); },
-                                          .meet =
-                                              [&](double /*began*/) {
-                                                if (leads) here.own_bytes = rank.OwnBytes();
-                                                world.Barrier();
-                                                return std::optional(world.Now());
-                                              },
-                                          .settle = [&] { rank.Settle(); }});
+  const RoundSeconds seconds = *RunToMeeting({.now = [&] { return world.Now(); },
+                                              .step = [&] { return TakeStep(world, rank); },
+                                              .idle = [&] { rank.Idle(); },
+                                              .meet =
+                                                  [&](double /*began*/) {
+                                                    if (leads) here.own_bytes = rank.OwnBytes();
+                                                    world.Barrier();
+                                                    return std::optional(world.Now());
+                                                  },
+                                              .settle = [&] { rank.Settle(); }});
   if (leads) {
     stepped_ += seconds.steps;
     settled_.Add(seconds.settle);

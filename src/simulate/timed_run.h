@@ -59,7 +59,7 @@ class TimedRun : public SimulatedBody {
   };
 
   void NextWorld(const Communicator& world, const SimulatedPlace& place);
-  bool EndsAfterRound(const Communicator& world, TimedRank& rank);
+  bool TakeRound(const Communicator& world, TimedRank& rank);
   bool TakeStep(const Communicator& world, TimedRank& rank);
   void Decide(double now);
   bool CheckpointIsDue(double now) const;

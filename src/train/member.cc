@@ -195,20 +195,20 @@ std::vector<StepTotals> Member::Work(const Order& order) {
     return rounds_->Next(totals_);
   });
   std::vector<StepTotals> all_totals;
-  const std::optional<RoundSeconds> seconds =
-      RunRound({.now = [this] { return clock_.Now(); },
-                .step = [&] { return TakeNext(steps, order); },
-                .idle =
-                    [this] {
-                      NoteLateResults(/*all=*/true);
-                      replica_->Idle();
-                    },
-                .meet =
-                    [&](double began) {
-                      all_totals = Meet(order, began);
-                      return FirstBad(all_totals) ? std::nullopt : std::optional(rounds_->met_at());
-                    },
-                .settle = [&] { Settle(all_totals); }});
+  const std::optional<RoundSeconds> seconds = RunToMeeting(
+      {.now = [this] { return clock_.Now(); },
+       .step = [&] { return TakeNext(steps, order); },
+       .idle =
+           [this] {
+             NoteLateResults(/*all=*/true);
+             replica_->Idle();
+           },
+       .meet =
+           [&](double began) {
+             all_totals = Meet(order, began);
+             return FirstBad(all_totals) ? std::nullopt : std::optional(rounds_->met_at());
+           },
+       .settle = [&] { Settle(all_totals); }});
   if (!seconds) return all_totals;
   worked_ += seconds->all();
   stepped_ += seconds->steps;
@@ -229,6 +229,7 @@ bool Member::TakeNext(DealtSteps& steps, const Order& order) {
   return true;
 }
 
+/// After the rank's steps of a round that began at this time.
 std::vector<StepTotals> Member::Meet(const Order& order, double began) {
   totals_.signal = Signal();
   std::vector<StepTotals> all_totals = rounds_->Meet(totals_);
@@ -313,7 +314,7 @@ void Member::TakeRound(DealtSteps& steps, int64_t last) {
     throw;
   }
   rate_ = source.step().learning_rate;
-  if (IsPossibleLoss(result.loss) || world_.size() > 1) replica_->Leave(source.step());
+  if (replica_->Leaves(result)) replica_->Leave(source.step());
   taken_.insert(taken_.end(), source.entered().begin(), source.entered().end());
   if (part.examples > 0) part.loss /= static_cast<double>(part.examples);
   NoteResult(part, source.entered().back());

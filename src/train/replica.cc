@@ -86,7 +86,7 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       .strategy = *strategy_,
       .states = &states_,
       .complete = [this](int slice) { ClearFrozen(layout(), state_, slice, gradients_); },
-      .alone = world_.size() == 1});
+      .skips_impossible = world_.size() == 1});
   if (job.train.Has("average")) {
     RequireRunningMean(job, executor_->in_place(), layout());
     average_.emplace(job.train.Float("average"), params_.values());

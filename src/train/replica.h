@@ -93,6 +93,7 @@ class Replica {
   bool GoesOn(const StrategyStep& step, const StrategyStep& next) const {
     return !strategy_->ExchangesAfter(step) && !strategy_->ExchangesBefore(next);
   }
+  bool Leaves(const StepResult& result) const { return step_->Leaves(result); }
   void Leave(const StrategyStep& step) { step_->Leave(step); }
 
   /// Called by all ranks: completes messages in flight and collects the model on rank 0.

@@ -33,6 +33,10 @@ StepResult ReplicaStep::Compute(const Batch& batch, const ParamView& view) {
   return parts_.executor.Step(batch, view, work_);
 }
 
+bool ReplicaStep::Leaves(const StepResult& result) const {
+  return result.late || IsPossibleLoss(result.loss) || !parts_.skips_impossible;
+}
+
 void ReplicaStep::Leave(const StrategyStep& step) {
   const CountedAs scope("update");
   parts_.strategy.Step(step);
@@ -42,11 +46,11 @@ StepResult ReplicaStep::Take(const Batch& batch, const StrategyStep& step,
                              const std::function<void()>& computed) {
   const StepResult result = Compute(batch, Enter(step));
   computed();
-  if (result.late || IsPossibleLoss(result.loss) || !parts_.alone) Leave(step);
+  if (Leaves(result)) Leave(step);
   return result;
 }
 
-std::optional<RoundSeconds> RunRound(const RoundParts& round) {
+std::optional<RoundSeconds> RunToMeeting(const RoundParts& round) {
   const double began = round.now();
   while (round.step()) continue;
   round.idle();

@@ -1,6 +1,6 @@
-// The training loop, once: the step of every replica, and the round of steps of every rank.
-// Training (train/replica, train/member), simulations of times (simulate/timed_rank,
-// simulate/timed_run) and the planner's timer (measure/stepper) give it their parts.
+// The training loop: the step of every replica, and the round of steps of every rank. Training
+// (train/replica, train/member), simulations of times (simulate/timed_rank, simulate/timed_run) and
+// the planner's timer (measure/stepper) fill it in.
 #pragma once
 
 #include <functional>
@@ -18,21 +18,26 @@ class ReplicaStep {
   struct Parts {
     Executor& executor;
     Strategy& strategy;
-    LayerStates* states = nullptr;                 ///< Null: the executor computes nothing.
-    std::function<void(int slice)> complete = {};  ///< Before Strategy::GradientReady.
-    bool alone = true;  ///< No other replica waits for an exchange with this one.
+    LayerStates* states = nullptr;  ///< Null: the executor computes nothing.
+    /// Called before Strategy::GradientReady, and may change the slice's gradient.
+    std::function<void(int slice)> complete = {};
+    /// A step whose loss is known and not possible is not left, because no other replica waits for
+    /// its exchange.
+    bool skips_impossible = false;
   };
-  /// They must outlive it.
+  /// What `parts` refers to must outlive it.
   explicit ReplicaStep(const Parts& parts);
   ReplicaStep(const ReplicaStep&) = delete;
   ReplicaStep& operator=(const ReplicaStep&) = delete;
 
   /// The values at which the gradient is computed.
   ParamView Enter(const StrategyStep& step);
+  /// Whether Leave follows.
+  bool Leaves(const StepResult& result) const;
   /// Exchange and update.
   void Leave(const StrategyStep& step);
-  /// A whole step on a batch (which may be empty), without the update if the loss is known and not
-  /// possible and nobody waits for it. `computed` is called between gradient and update.
+  /// All of a step on a batch (which may be empty). `computed` is called between gradient and
+  /// update.
   StepResult Take(
       const Batch& batch, const StrategyStep& step, const std::function<void()>& computed = [] {});
 
@@ -51,10 +56,10 @@ struct RoundParts {
   std::function<bool()> step;
   /// This rank has no more steps: completes what it has under way, and lets nobody wait for it.
   std::function<void()> idle;
-  /// Meets the others in the round that began then; returns when the last one had arrived. None:
-  /// the values are bad, and there is nothing to settle.
+  /// Meets the others in the round that began at this time, and returns the time at which the last
+  /// one had arrived. None: a loss was not possible, and nothing is settled.
   std::function<std::optional<double>(double began)> meet;
-  /// Completes messages in flight, and collects the model.
+  /// Counts the round's steps, completes messages in flight, and collects the model.
   std::function<void()> settle;
 };
 
@@ -63,7 +68,7 @@ struct RoundSeconds {
   double settle = 0;  ///< From then on.
   double all() const { return steps + settle; }
 };
-/// None: it was not settled.
-std::optional<RoundSeconds> RunRound(const RoundParts& round);
+/// One round. None: it was not settled.
+std::optional<RoundSeconds> RunToMeeting(const RoundParts& round);
 
 }  // namespace yoke

@@ -56,7 +56,7 @@ Calls CallsOf(double loss, bool late, bool alone) {
       {.executor = recorder,
        .strategy = recorder,
        .complete = [&](int slice) { calls.push_back("complete " + std::to_string(slice)); },
-       .alone = alone});
+       .skips_impossible = alone});
   const StepResult result = step.Take(OneExample(), {.learning_rate = 0.5, .examples = 1},
                                       [&] { calls.emplace_back("computed"); });
   EXPECT_EQ(result.examples, 1);
@@ -88,25 +88,25 @@ TEST(TrainingLoop, ALossThatIsNotKnownYetSkipsNothing) {
 std::optional<RoundSeconds> RoundOf(Calls& calls, bool good) {
   double now = 10;
   int left = 2;
-  return RunRound({.now = [&] { return now; },
-                   .step =
-                       [&] {
-                         if (left-- == 0) return false;
-                         calls.emplace_back("step");
-                         return ++now > 0;
-                       },
-                   .idle = [&] { calls.emplace_back("idle"); },
-                   .meet =
-                       [&](double began) {
-                         EXPECT_EQ(began, 10);
-                         calls.emplace_back("meet");
-                         return good ? std::optional(++now) : std::nullopt;
-                       },
-                   .settle =
-                       [&] {
-                         calls.emplace_back("settle");
-                         now += 4;
-                       }});
+  return RunToMeeting({.now = [&] { return now; },
+                       .step =
+                           [&] {
+                             if (left-- == 0) return false;
+                             calls.emplace_back("step");
+                             return ++now > 0;
+                           },
+                       .idle = [&] { calls.emplace_back("idle"); },
+                       .meet =
+                           [&](double began) {
+                             EXPECT_EQ(began, 10);
+                             calls.emplace_back("meet");
+                             return good ? std::optional(++now) : std::nullopt;
+                           },
+                       .settle =
+                           [&] {
+                             calls.emplace_back("settle");
+                             now += 4;
+                           }});
 }
 
 TEST(TrainingLoop, ARoundIsStepsThenMeetingThenSettling) {
