@@ -7,7 +7,7 @@
 
 namespace yoke::divergence_test {
 
-const double kClasses = std::log(10.0);
+const double kClasses = std::log(10.0);  // the loss of guessing
 const EvaluatedData kTest = {.outputs = 10, .examples = 10000};
 
 Metrics Measured(double loss, double accuracy) { return {{"loss", loss}, {"accuracy", accuracy}}; }
@@ -56,8 +56,6 @@ TEST(Collapse, SaysWhatFell) {
   EXPECT_EQ(FindCollapse(Measured(2.4, 0.085), 5, kClasses, kTest, best)->Text(),
             "the accuracy fell from 0.9200 after epoch 4 to 0.0850 after epoch 5");
 }
-
-const double kClasses = std::log(10.0);
 
 Metrics Measured(double loss) { return {{"loss", loss}, {"accuracy", 0.1}}; }
 
