@@ -1,8 +1,9 @@
-// Algorithms that the standard library lacks: the median, lists that leave room, rounding up to a
-// multiple, prefetching.
+// Small functions that the standard library lacks: the median, expected counts, lists that leave
+// room, rounding up to a multiple, prefetching.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -14,6 +15,9 @@ inline double Median(std::vector<double> values) {
   const size_t middle = values.size() / 2;
   return values.size() % 2 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
+
+/// Different ones of so many independent draws from `all`.
+inline double DifferentOf(double all, double draws) { return all * -std::expm1(-draws / all); }
 
 /// Resizes a list whose elements are no longer needed. Leaves room of a quarter: growing by itself
 /// would keep twice as much, and hold the old elements beside the new ones meanwhile.

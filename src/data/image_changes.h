@@ -1,5 +1,5 @@
-// Image changes for augmentation: rotation, colours and holes of images that are stored in bytes,
-// and random crops.
+// Image changes for augmentation: rotation, colours, holes and mixing of images, and random crops
+// that are resized.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Losses: of scores and target numbers, the mean over a batch, and weights of examples.
+// Losses of numbers (cross entropy has a folder), a batch's mean loss, and weights of examples.
 #pragma once
 
 #include <cstdint>

@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "model/graph_node.h"
 #include "model/layer.h"
+#include "model/layer_namer.h"
 
 namespace yoke {
 namespace {

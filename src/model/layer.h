@@ -1,13 +1,9 @@
 // Layer: one layer of a model: its shapes, parameters and cost, and its computation for a batch.
 #pragma once
 
-#include <fmt/core.h>
-
-#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -261,23 +257,6 @@ class WorkingMemory {
   virtual int64_t WorkingBytes() const = 0;
   /// Bytes of the row-sparse gradients that it writes, which all plans of a model share.
   virtual int64_t RowGradientBytes() const = 0;
-};
-
-/// Different ones of so many independent draws from `all`.
-inline double DifferentOf(double all, double draws) { return all * -std::expm1(-draws / all); }
-
-/// Names a model's layers in order: by the given name, otherwise by type and number ("linear2" is
-/// the second linear layer, whether named or not).
-class LayerNamer {
- public:
-  /// `given` is "" for unnamed layers.
-  std::string Name(const std::string& type, const std::string& given) {
-    const int number = ++counts_[type];
-    return given.empty() ? fmt::format("{}{}", type, number) : given;
-  }
-
- private:
-  std::map<std::string, int> counts_;  // by type
 };
 
 }  // namespace yoke

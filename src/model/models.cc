@@ -8,6 +8,7 @@
 #include "model/convolution_keys.h"
 #include "model/graph.h"
 #include "model/layer.h"
+#include "model/layer_namer.h"
 #include "model/onnx/onnx.h"
 #include "model/output_layers.h"
 #include "model/zoo/tables.h"

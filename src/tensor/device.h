@@ -1,4 +1,5 @@
-// Device: a memory, and the order in which work on it runs, once or captured to run again.
+// Device: a memory, its buffers, and the streams that order work on it, once or captured to run
+// again.
 #pragma once
 
 #include <cstdint>

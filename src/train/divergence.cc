@@ -1,4 +1,5 @@
-// Collapse: compares gains over guessing, because a ruined model guesses.
+// Divergence: an exploded loss is many times the first one; collapse compares gains over guessing,
+// because a ruined model guesses.
 #include "train/divergence.h"
 
 #include <fmt/core.h>
@@ -7,6 +8,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "kernels/losses.h"
 #include "train/number_format.h"
 
 namespace yoke {

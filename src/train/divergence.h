@@ -7,7 +7,6 @@
 #include <string>
 
 #include "data/reader.h"
-#include "kernels/losses.h"
 #include "train/metrics.h"
 
 namespace yoke {

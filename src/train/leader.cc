@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "kernels/losses.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/rank_state.h"
 #include "train/divergence.h"

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "comm/communicator.h"
 #include "comm/gather.h"
+#include "kernels/losses.h"
 #include "kernels/threads.h"
 #include "train/agreement.h"
 #include "train/checkpoint/rank_state.h"

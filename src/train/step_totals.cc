@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/losses.h"
 #include "train/divergence.h"
 
 namespace yoke {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/layer.h"
+#include "model/layer_namer.h"
 
 namespace yoke::onnx_file {
 

@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/algorithms.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "comm/virtual_time.h"

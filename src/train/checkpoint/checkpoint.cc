@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/thread.h"
 #include "comm/communicator.h"
+#include "kernels/losses.h"
 #include "kernels/vectors.h"
 #include "tensor/counting.h"
 #include "train/divergence.h"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/algorithms.h"
 #include "model/layer.h"
 #include "model/layers/lsh_linear/group_products.h"
 #include "model/layers/lsh_linear/row_products.h"
