@@ -14,6 +14,7 @@
 
 #include "plan/candidates.h"
 #include "plan/measured_job.h"
+#include "train/job/devices.h"
 #include "train/job/parts.h"
 
 namespace yoke {
@@ -28,11 +29,15 @@ constexpr double kAboutAsFast = 2;   // times the seconds of the fastest
 constexpr double kBearable = 1.5;    // times the lowest loss: replicas together bear such a rate
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Mean seconds of the same work on a rank, whose times vary.
-double MeanSeconds(const ServiceTime& service, int rank) {
+/// Mean seconds of the same pass on a rank, whose times vary.
+double MeanSeconds(const Job& job, const SimulatedRanks& machines, int rank) {
   constexpr int kDraws = 100;
+  const std::string device = NamesOfDevices(job)[0];
+  const Cost pass = {.operations = 1e6};
+  const WorkPlace place = {.device = device, .examples = BatchOf(job)};
   double sum = 0;
-  for (int i = 0; i < kDraws; ++i) sum += service(rank, {.operations = 1e6});
+  for (int i = 0; i < kDraws; ++i)
+    sum += machines.devices ? machines.devices(rank, pass, place) : machines.service(rank, pass);
   return sum / kDraws;
 }
 
@@ -41,9 +46,9 @@ std::vector<int> FastReplicas(const Job& job, const Trials& trials) {
   std::vector<int> all(static_cast<size_t>(job.cluster.Int("replicas")));
   std::iota(all.begin(), all.end(), 0);
   const SimulatedCluster* cluster = trials.run.cluster;
-  if (!cluster || !cluster->machines.service || cluster->machines.devices) return all;
+  if (!cluster || !cluster->machines.service) return all;
   std::vector<double> seconds;
-  for (const int rank : all) seconds.push_back(MeanSeconds(cluster->machines.service, rank));
+  for (const int rank : all) seconds.push_back(MeanSeconds(job, cluster->machines, rank));
   const double most = kAboutAsFast * std::ranges::min(seconds);
   std::erase_if(all, [&](int rank) { return seconds[static_cast<size_t>(rank)] > most; });
   return all;
