@@ -87,6 +87,7 @@ class RatesApart {
     double round = Round(Spread());
     for (int64_t rounds = 1; rounds < kMostRounds && !trials_.run.StopIsAsked(); ++rounds) {
       const std::vector<size_t> next = Next();
+      if (next.empty()) break;
       const bool allowed = (rounds + 1) * Turns() * steps_ <= most_steps_ &&
                            (trials_.seconds == 0 || trained_ + round <= trials_.seconds);
       if (!losses_[next[0]].empty() && !allowed) break;
@@ -134,38 +135,41 @@ class RatesApart {
 
   /// Of those tested; the lowest rate, if all have failed.
   size_t Best() const {
-    size_t best = own_;
+    size_t best = 0;
     for (size_t i = 0; i < rates_.size(); ++i)
       if (!losses_[i].empty() && (losses_[best].empty() || LossOf(i) <= LossOf(best))) best = i;
     return best;
   }
 
-  /// From the one below the job's own on to higher ones, then lower ones; further apart where there
-  /// are few slots.
+  /// The ones around the middle.
   std::vector<size_t> Spread() const {
     const size_t count = std::min(Slots(), rates_.size());
-    const size_t stride = (rates_.size() - 1) / std::max<size_t>(1, count - 1);
-    const size_t apart = std::max<size_t>(1, stride);
-    const size_t first = own_ + apart < rates_.size() ? own_ + apart : own_;
-    std::vector<size_t> which;
-    for (size_t i = first; which.size() < count; i -= apart) {
-      which.push_back(i);
-      if (i < apart) break;
-    }
-    for (size_t i = first + apart; which.size() < count && i < rates_.size(); i += apart)
-      which.push_back(i);
+    const size_t middle = rates_.size() / 2;
+    const size_t first = std::min(middle - std::min(middle, count / 2), rates_.size() - count);
+    std::vector<size_t> which(count);
+    std::iota(which.begin(), which.end(), first);
     return which;
   }
 
-  /// The best one and its neighbours, those first that were not tested; then each of them again.
+  /// The best one and its neighbours, and where one of these was not tested, all beyond it: none
+  /// that has failed, and first those that were not tested. Then each of them again.
   std::vector<size_t> Next() const {
     const size_t best = Best();
-    std::vector<size_t> near = {best};
-    if (best > 0) near.push_back(best - 1);
-    if (best + 1 < rates_.size()) near.push_back(best + 1);
-    std::ranges::stable_sort(near, {}, [this](size_t one) { return losses_[one].size(); });
+    const auto distance = [best](size_t i) { return i < best ? best - i : i - best; };
+    const auto is_open = [&](size_t i) {  // neither it nor one between it and the best was tested
+      for (; i != best; i < best ? ++i : --i)
+        if (!losses_[i].empty()) return false;
+      return true;
+    };
+    std::vector<size_t> near;
+    for (size_t i = 0; i < rates_.size(); ++i)
+      if ((distance(i) <= 1 || is_open(i)) && (losses_[i].empty() || std::isfinite(LossOf(i))))
+        near.push_back(i);
+    std::ranges::sort(near, {},
+                      [&](size_t i) { return std::pair(losses_[i].size(), distance(i)); });
     std::vector<size_t> which;
-    while (which.size() < Slots()) which.push_back(near[which.size() % near.size()]);
+    while (which.size() < Slots() && !near.empty())
+      which.push_back(near[which.size() % near.size()]);
     return which;
   }
 
