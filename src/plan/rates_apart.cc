@@ -61,11 +61,10 @@ double LowestOf(double before, double middle, double after) {
   return std::isfinite(bend) && bend > 0 ? (before - after) / (2 * bend) : 0;
 }
 
-/// 0 if there is none.
 size_t Nearest(const std::vector<double>& rates, double rate) {
   const auto nearest = std::ranges::min_element(
       rates, {}, [rate](double one) { return std::abs(std::log(one / rate)); });
-  return rates.empty() ? 0 : static_cast<size_t>(nearest - rates.begin());
+  return static_cast<size_t>(nearest - rates.begin());
 }
 
 class RatesApart {
@@ -76,7 +75,6 @@ class RatesApart {
         trials_(trials),
         replicas_(FastReplicas(job, trials)),
         rates_(RatesOf(job)),
-        own_(Nearest(rates_, SettingOf(job).rate)),
         losses_(rates_.size()),
         most_steps_((trials.run.cluster ? kAloneSteps : 1) * trials.steps / TeamsOf(job)),
         steps_(std::clamp(most_steps_ / (kLeastRounds * Turns()), FewestSteps(alone_, trials.data),
@@ -99,28 +97,13 @@ class RatesApart {
         found.tried.push_back({.setting = {.rate = rates_[i]},
                                .loss = LossOf(i),
                                .steps = steps_ * std::ssize(losses_[i])});
-    const size_t best = Best();
-    if (trials_.run.StopIsAsked() || !std::isfinite(LossOf(best))) return found;
-    found.best = SettingOf(WithSetting(job_, {.rate = RateNear(best)}));
+    const double rate = RateOfReplicas(job_, found.tried);
+    if (trials_.run.StopIsAsked() || rate == 0) return found;
+    found.best = SettingOf(WithSetting(job_, {.rate = rate}));
     return found;
   }
 
  private:
-  /// By a parabola, for training: lower, because that is longer, and higher by the root of the
-  /// replicas whose mean gradient makes an update. Or the job's own rate, where that is higher and
-  /// not much worse for one replica.
-  double RateNear(size_t best) const {
-    double rate = rates_[best];
-    if (best > 0 && best + 1 < rates_.size())
-      rate *= std::pow(rates_[best] / rates_[best - 1],
-                       LowestOf(LossOf(best - 1), LossOf(best), LossOf(best + 1)));
-    const bool mean_gradient = !StrategyOf(job_).replicas_differ;
-    rate *= kBelow * std::sqrt(mean_gradient ? RolesOf(job_).team : 1);
-    if (rate < SettingOf(job_).rate && LossOf(own_) <= kBearable * LossOf(best))
-      rate = SettingOf(job_).rate;
-    return std::min(rate, rates_[0]);
-  }
-
   /// Trials of a round on each replica.
   int64_t Turns() const {
     return static_cast<int64_t>((kFewestRates + replicas_.size() - 1) / replicas_.size());
@@ -230,7 +213,6 @@ class RatesApart {
   const Trials& trials_;
   const std::vector<int> replicas_;
   const std::vector<double> rates_;
-  const size_t own_;                         // the nearest to the job's own
   std::vector<std::vector<double>> losses_;  // by rate
   const int64_t most_steps_;                 // of all trials on a replica
   const int64_t steps_;                      // of a trial
@@ -238,6 +220,26 @@ class RatesApart {
 };
 
 }  // namespace
+
+double RateOfReplicas(const Job& job, const std::vector<TriedSetting>& tried) {
+  const std::vector<double> rates = RatesOf(job);
+  std::vector<double> losses;
+  for (const double rate : rates) {
+    const auto its = std::ranges::find(tried, rate, [](auto& one) { return one.setting.rate; });
+    losses.push_back(its == tried.end() ? kInfinity : its->loss);
+  }
+  const auto best = static_cast<size_t>(std::ranges::min_element(losses) - losses.begin());
+  if (rates.empty() || !std::isfinite(losses[best])) return 0;
+  double rate = rates[best];
+  if (best > 0 && best + 1 < rates.size())
+    rate *= std::pow(rates[best] / rates[best - 1],
+                     LowestOf(losses[best - 1], losses[best], losses[best + 1]));
+  const bool mean_gradient = !StrategyOf(job).replicas_differ;
+  rate *= kBelow * std::sqrt(mean_gradient ? RolesOf(job).team : 1);
+  const double own = std::min(SettingOf(job).rate, rates[rates.size() / 2]);
+  if (rate < own && losses[Nearest(rates, own)] <= kBearable * losses[best]) rate = own;
+  return std::min(rate, rates[0]);
+}
 
 Tuned FindRateApart(const Job& job, const Trials& trials) { return RatesApart(job, trials).Find(); }
 
