@@ -309,8 +309,9 @@ Trial AutoChoice::Tune(const Tunes& tunes) {
 
 /// And chooses the schedule, unless the job has one.
 Tuned AutoChoice::TuneRate(const Trials& trials) {
-  const bool apart = IsTunedApart();  // takes other steps
-  const std::string cost = apart ? "" : TuningCostNote(trials.steps, decision_.job, data_);
+  const bool apart = IsTunedApart();  // takes other steps, and tells them
+  const std::string cost =
+      apart ? "" : TuningCostNote({.steps = trials.steps}, decision_.job, data_);
   if (!cost.empty()) trials.tell(cost);
   const bool range = decision_.job.train.String("tuning") == "range";
   const auto find = apart ? FindRateApart : range ? FindRateByRange : FindRate;

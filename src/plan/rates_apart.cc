@@ -82,6 +82,10 @@ class RatesApart {
 
   Tuned Find() {
     if (rates_.empty()) return {};
+    const std::string cost =
+        TuningCostNote({.steps = kMostRounds * Turns() * steps_ * TeamsOf(job_), .apart = true},
+                       job_, trials_.data);
+    if (!cost.empty()) trials_.tell(cost);
     double round = Round(Spread());
     for (int64_t rounds = 1; rounds < kMostRounds && !trials_.run.StopIsAsked(); ++rounds) {
       const std::vector<size_t> next = Next();

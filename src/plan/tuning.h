@@ -70,8 +70,12 @@ double TuningSeconds(const Job& job);
 
 /// Why there are no trials of the learning rate.
 std::string NoTrialsNote(const Job& job, const DataSets& data);
-/// Says so if `steps` of trials are more than the usual part of the training; or "".
-std::string TuningCostNote(int64_t steps, const Job& job, const DataSets& data);
+struct TuningCost {
+  int64_t steps = 0;   ///< Of all trials, at most: of all teams together.
+  bool apart = false;  ///< No run goes on from them.
+};
+/// Says so if the trials are more than the usual part of the training; or "".
+std::string TuningCostNote(const TuningCost& cost, const Job& job, const DataSets& data);
 
 /// What is found is this part of the best rate of a short trial, because training is longer.
 inline constexpr double kBelow = 0.7;
