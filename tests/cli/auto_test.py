@@ -169,6 +169,19 @@ threads = 1
         first, mean = map(int, re.search(r"noise scale is (\d+) examples at first, taken to average (\d+)", short).groups())
         self.assertAlmostEqual(mean, 10 * first, delta=5)
 
+    def test_simulate_auto_stays_with_a_rate_that_fits(self):
+        """The mean gradient of four replicas bears twice the rate of gossip's, for which the trials were."""
+        self.write("cluster.toml", CLUSTER.replace("1e6", "1.5e8"))
+        words = ["--set", "data.train_size=3000", "--set", "train.epochs=15", "--set", "train.learning_rate=auto", "--strategy", "auto", "--set",
+                 'train.target={metric="accuracy",at_least=0.01}']
+        out = self.good("simulate", "tiny.toml", "--cluster", "cluster.toml", "--run", "stays", *words).out
+        found = float(re.search(r"learning rate (\S+), momentum 0.9, whose loss fell fastest\n", out)[1])
+        stays = float(re.search(r"single, allreduce, f32 stays, with learning rate (\S+): single, gossip_push\b.* too little without trials\n", out)[1])
+        self.assertAlmostEqual(stays / found, 2, places=4)
+        job = tomllib.loads(self.read("stays/job.toml"))
+        self.assertAlmostEqual(job["train"]["learning_rate"] / stays, 1, places=4)
+        self.assertEqual((job["cluster"]["strategy"], job["train"]["schedule"]["name"]), ("allreduce", "cosine"))
+
     def test_auto_is_not_slower_than_what_it_chooses_from(self):
         """Eight nodes of exponential times: asynchronous updates that predict keep their momentum."""
         self.write("nodes.toml", """[[nodes]]
