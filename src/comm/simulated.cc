@@ -173,6 +173,25 @@ ServiceTime LogNormalService(const ServiceTime& mean, double sigma, uint64_t see
                       [sigma](Random& random) { return LogNormalFactor(sigma, random); });
 }
 
+SimulatedRanks Alone(SimulatedRanks cluster, int rank) {
+  const int node = cluster.NodeOf(rank);
+  if (!cluster.nodes.empty()) cluster.nodes = {cluster.nodes[static_cast<size_t>(node)]};
+  cluster.ranks = 1;
+  cluster.node_of.clear();
+  cluster.groups.clear();
+  cluster.failures = {};
+  if (cluster.service)
+    cluster.service = [rank, service = std::move(cluster.service)](int, const Cost& cost) {
+      return service(rank, cost);
+    };
+  if (cluster.devices)
+    cluster.devices = [rank, devices = std::move(cluster.devices)](int, const Cost& cost,
+                                                                   const WorkPlace& place) {
+      return devices(rank, cost, place);
+    };
+  return cluster;
+}
+
 double SimulateLosses(
     const SimulatedRanks& options,
     const std::function<void(const Communicator& world, const SimulatedPlace& place)>& body) {

@@ -132,6 +132,9 @@ struct SimulatedRanks {
   }
 };
 
+/// A cluster of one rank: this one, at the speed of its own, on its node. No node dies.
+SimulatedRanks Alone(SimulatedRanks cluster, int rank);
+
 /// Runs body(world) once per rank and returns the virtual time at which the last one ended.
 /// Exceptions as in RunThreads.
 ///

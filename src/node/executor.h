@@ -120,6 +120,8 @@ struct ExecutorEntry {
   bool in_place = false;       ///< What Executor::in_place says.
   /// The values may lie on the only device, if it has a memory of its own.
   bool values_on_device = false;
+  /// Leaves the update of whole parameters to the strategy: see StrategyEntry::whole_layers.
+  bool whole_layers = false;
   /// Examples of a step, of which each device takes what it wants, if each replica has so many in
   /// an epoch; null: train.batch.
   int64_t (*step_examples)(const Options& options, int64_t batch, int64_t epoch) = nullptr;

@@ -13,8 +13,9 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "plan/choice.h"
+#include "plan/measured_job.h"
 #include "plan/omnivore.h"
-#include "plan/tuning.h"
+#include "plan/rates_apart.h"
 #include "train/number_format.h"
 #include "train/run_limits.h"
 
@@ -92,7 +93,7 @@ void AutoChoice::OnACluster() {
   const Job own = WithKeys(given, keys);
   const Candidate best = found_.plan->best();
   order_.trial_share -= found_.trained / best.Seconds();
-  if (order_.trial_share * best.updates < kFewestTrialUpdates) return WithoutTrials(own);
+  if (order_.trial_share * best.updates < kFewestTrialUpdates) return WithoutTrials(given);
   std::erase_if(decision_.messages,
                 [&](const std::string& note) { return Contains(found_.plan->notes, note); });
   decision_.job = own;
@@ -100,8 +101,9 @@ void AutoChoice::OnACluster() {
   Take(MeasureAndSearch(order_, data_, decision_.progress));
 }
 
-/// The job's own parts stay, unless others are predicted to be far faster. `own`: with these parts.
-void AutoChoice::WithoutTrials(const Job& own) {
+/// The job's own parts stay, unless others are predicted to be far faster. `given`: with these
+/// parts, before its rate was tuned for the others.
+void AutoChoice::WithoutTrials(const Job& given) {
   Note(
       "trials of the learning rate leave too little of train.search_share for trials of the parts");
   Plan& plan = *found_.plan;
@@ -109,14 +111,24 @@ void AutoChoice::WithoutTrials(const Job& own) {
   const auto standard = std::ranges::find_if(plan.candidates, &Candidate::is_default);
   const double times = standard->Seconds() / best.Seconds();
   if (best.is_default || standard->seconds_per_update == 0 || times >= kFarFaster) return;
+  Job job = WithKeys(given, standard->keys);
+  if (const double rate = RateThatFits(job); rate > 0) job = WithSetting(job, {.rate = rate});
   best.dropped = fmt::format(
       "predicted {:.2f} times as fast as the default, too little without trials", times);
-  Note(fmt::format("{} stays: {} is {}", standard->name, best.name, best.dropped));
+  Note(fmt::format("{} stays, with learning rate {:g}: {} is {}", standard->name,
+                   SettingOf(job).rate, best.name, best.dropped));
   standard->dropped.clear();
   plan.chosen = static_cast<int>(standard - plan.candidates.begin());
   plan.keys = standard->keys;
   ShowFirst(plan);
-  decision_.job = WithKeys(own, plan.keys);
+  decision_.job = found_.chose_schedule ? WithKeys(job, {CosineSchedule()}) : job;
+}
+
+/// What trials of the rate for the parts that were predicted to be the fastest say for others; 0:
+/// nothing, because all replicas together took part in them, or had another rule.
+double AutoChoice::RateThatFits(const Job& job) const {
+  const auto rule = [](const Job& of) { return OneReplicaOf(of).train.String("rule"); };
+  return IsTunedApart() && rule(job) == rule(decision_.job) ? RateOfReplicas(job, found_.tried) : 0;
 }
 
 /// The last of them.
@@ -309,8 +321,9 @@ Trial AutoChoice::Tune(const Tunes& tunes) {
 
 /// And chooses the schedule, unless the job has one.
 Tuned AutoChoice::TuneRate(const Trials& trials) {
-  const bool apart = IsTunedApart();  // takes other steps
-  const std::string cost = apart ? "" : TuningCostNote(trials.steps, decision_.job, data_);
+  const bool apart = IsTunedApart();  // takes other steps, and tells them
+  const std::string cost =
+      apart ? "" : TuningCostNote({.steps = trials.steps}, decision_.job, data_);
   if (!cost.empty()) trials.tell(cost);
   const bool range = decision_.job.train.String("tuning") == "range";
   const auto find = apart ? FindRateApart : range ? FindRateByRange : FindRate;

@@ -45,7 +45,8 @@ class AutoChoice {
   Trial TrainOn();
   Trial TrainDefault(const std::string& folder, double seconds);
   void OnACluster();
-  void WithoutTrials(const Job& own);
+  void WithoutTrials(const Job& given);
+  double RateThatFits(const Job& job) const;
   void SearchParts(const Trial& last);
   void SearchShort(double budget, double whole);
   void Spend(double budget);

@@ -1,5 +1,5 @@
 // RatesApart: rounds of short trials, and a parabola through the mean losses.
-#include "plan/tuning.h"
+#include "plan/rates_apart.h"
 
 #include <fmt/core.h>
 
@@ -14,6 +14,7 @@
 
 #include "plan/candidates.h"
 #include "plan/measured_job.h"
+#include "train/job/devices.h"
 #include "train/job/parts.h"
 
 namespace yoke {
@@ -28,11 +29,15 @@ constexpr double kAboutAsFast = 2;   // times the seconds of the fastest
 constexpr double kBearable = 1.5;    // times the lowest loss: replicas together bear such a rate
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Mean seconds of the same work on a rank, whose times vary.
-double MeanSeconds(const ServiceTime& service, int rank) {
+/// Mean seconds of the same pass on a rank, whose times vary.
+double MeanSeconds(const Job& job, const SimulatedRanks& machines, int rank) {
   constexpr int kDraws = 100;
+  const std::string device = NamesOfDevices(job)[0];
+  const Cost pass = {.operations = 1e6};
+  const WorkPlace place = {.device = device, .examples = BatchOf(job)};
   double sum = 0;
-  for (int i = 0; i < kDraws; ++i) sum += service(rank, {.operations = 1e6});
+  for (int i = 0; i < kDraws; ++i)
+    sum += machines.devices ? machines.devices(rank, pass, place) : machines.service(rank, pass);
   return sum / kDraws;
 }
 
@@ -41,9 +46,9 @@ std::vector<int> FastReplicas(const Job& job, const Trials& trials) {
   std::vector<int> all(static_cast<size_t>(job.cluster.Int("replicas")));
   std::iota(all.begin(), all.end(), 0);
   const SimulatedCluster* cluster = trials.run.cluster;
-  if (!cluster || !cluster->machines.service || cluster->machines.devices) return all;
+  if (!cluster || !cluster->machines.service) return all;
   std::vector<double> seconds;
-  for (const int rank : all) seconds.push_back(MeanSeconds(cluster->machines.service, rank));
+  for (const int rank : all) seconds.push_back(MeanSeconds(job, cluster->machines, rank));
   const double most = kAboutAsFast * std::ranges::min(seconds);
   std::erase_if(all, [&](int rank) { return seconds[static_cast<size_t>(rank)] > most; });
   return all;
@@ -56,11 +61,10 @@ double LowestOf(double before, double middle, double after) {
   return std::isfinite(bend) && bend > 0 ? (before - after) / (2 * bend) : 0;
 }
 
-/// 0 if there is none.
 size_t Nearest(const std::vector<double>& rates, double rate) {
   const auto nearest = std::ranges::min_element(
       rates, {}, [rate](double one) { return std::abs(std::log(one / rate)); });
-  return rates.empty() ? 0 : static_cast<size_t>(nearest - rates.begin());
+  return static_cast<size_t>(nearest - rates.begin());
 }
 
 class RatesApart {
@@ -71,7 +75,6 @@ class RatesApart {
         trials_(trials),
         replicas_(FastReplicas(job, trials)),
         rates_(RatesOf(job)),
-        own_(Nearest(rates_, SettingOf(job).rate)),
         losses_(rates_.size()),
         most_steps_((trials.run.cluster ? kAloneSteps : 1) * trials.steps / TeamsOf(job)),
         steps_(std::clamp(most_steps_ / (kLeastRounds * Turns()), FewestSteps(alone_, trials.data),
@@ -79,9 +82,14 @@ class RatesApart {
 
   Tuned Find() {
     if (rates_.empty()) return {};
+    const std::string cost =
+        TuningCostNote({.steps = kMostRounds * Turns() * steps_ * TeamsOf(job_), .apart = true},
+                       job_, trials_.data);
+    if (!cost.empty()) trials_.tell(cost);
     double round = Round(Spread());
     for (int64_t rounds = 1; rounds < kMostRounds && !trials_.run.StopIsAsked(); ++rounds) {
       const std::vector<size_t> next = Next();
+      if (next.empty()) break;
       const bool allowed = (rounds + 1) * Turns() * steps_ <= most_steps_ &&
                            (trials_.seconds == 0 || trained_ + round <= trials_.seconds);
       if (!losses_[next[0]].empty() && !allowed) break;
@@ -93,28 +101,13 @@ class RatesApart {
         found.tried.push_back({.setting = {.rate = rates_[i]},
                                .loss = LossOf(i),
                                .steps = steps_ * std::ssize(losses_[i])});
-    const size_t best = Best();
-    if (trials_.run.StopIsAsked() || !std::isfinite(LossOf(best))) return found;
-    found.best = SettingOf(WithSetting(job_, {.rate = RateNear(best)}));
+    const double rate = RateOfReplicas(job_, found.tried);
+    if (trials_.run.StopIsAsked() || rate == 0) return found;
+    found.best = SettingOf(WithSetting(job_, {.rate = rate}));
     return found;
   }
 
  private:
-  /// By a parabola, for training: lower, because that is longer, and higher by the root of the
-  /// replicas whose mean gradient makes an update. Or the job's own rate, where that is higher and
-  /// not much worse for one replica.
-  double RateNear(size_t best) const {
-    double rate = rates_[best];
-    if (best > 0 && best + 1 < rates_.size())
-      rate *= std::pow(rates_[best] / rates_[best - 1],
-                       LowestOf(LossOf(best - 1), LossOf(best), LossOf(best + 1)));
-    const bool mean_gradient = !StrategyOf(job_).replicas_differ;
-    rate *= kBelow * std::sqrt(mean_gradient ? RolesOf(job_).team : 1);
-    if (rate < SettingOf(job_).rate && LossOf(own_) <= kBearable * LossOf(best))
-      rate = SettingOf(job_).rate;
-    return std::min(rate, rates_[0]);
-  }
-
   /// Trials of a round on each replica.
   int64_t Turns() const {
     return static_cast<int64_t>((kFewestRates + replicas_.size() - 1) / replicas_.size());
@@ -129,38 +122,41 @@ class RatesApart {
 
   /// Of those tested; the lowest rate, if all have failed.
   size_t Best() const {
-    size_t best = own_;
+    size_t best = 0;
     for (size_t i = 0; i < rates_.size(); ++i)
       if (!losses_[i].empty() && (losses_[best].empty() || LossOf(i) <= LossOf(best))) best = i;
     return best;
   }
 
-  /// From the one below the job's own on to higher ones, then lower ones; further apart where there
-  /// are few slots.
+  /// The ones around the middle.
   std::vector<size_t> Spread() const {
     const size_t count = std::min(Slots(), rates_.size());
-    const size_t stride = (rates_.size() - 1) / std::max<size_t>(1, count - 1);
-    const size_t apart = std::max<size_t>(1, stride);
-    const size_t first = own_ + apart < rates_.size() ? own_ + apart : own_;
-    std::vector<size_t> which;
-    for (size_t i = first; which.size() < count; i -= apart) {
-      which.push_back(i);
-      if (i < apart) break;
-    }
-    for (size_t i = first + apart; which.size() < count && i < rates_.size(); i += apart)
-      which.push_back(i);
+    const size_t middle = rates_.size() / 2;
+    const size_t first = std::min(middle - std::min(middle, count / 2), rates_.size() - count);
+    std::vector<size_t> which(count);
+    std::iota(which.begin(), which.end(), first);
     return which;
   }
 
-  /// The best one and its neighbours, those first that were not tested; then each of them again.
+  /// The best one and its neighbours, and where one of these was not tested, all beyond it: none
+  /// that has failed, and first those that were not tested. Then each of them again.
   std::vector<size_t> Next() const {
     const size_t best = Best();
-    std::vector<size_t> near = {best};
-    if (best > 0) near.push_back(best - 1);
-    if (best + 1 < rates_.size()) near.push_back(best + 1);
-    std::ranges::stable_sort(near, {}, [this](size_t one) { return losses_[one].size(); });
+    const auto distance = [best](size_t i) { return i < best ? best - i : i - best; };
+    const auto is_open = [&](size_t i) {  // neither it nor one between it and the best was tested
+      for (; i != best; i < best ? ++i : --i)
+        if (!losses_[i].empty()) return false;
+      return true;
+    };
+    std::vector<size_t> near;
+    for (size_t i = 0; i < rates_.size(); ++i)
+      if ((distance(i) <= 1 || is_open(i)) && (losses_[i].empty() || std::isfinite(LossOf(i))))
+        near.push_back(i);
+    std::ranges::sort(near, {},
+                      [&](size_t i) { return std::pair(losses_[i].size(), distance(i)); });
     std::vector<size_t> which;
-    while (which.size() < Slots()) which.push_back(near[which.size() % near.size()]);
+    while (which.size() < Slots() && !near.empty())
+      which.push_back(near[which.size() % near.size()]);
     return which;
   }
 
@@ -221,7 +217,6 @@ class RatesApart {
   const Trials& trials_;
   const std::vector<int> replicas_;
   const std::vector<double> rates_;
-  const size_t own_;                         // the nearest to the job's own
   std::vector<std::vector<double>> losses_;  // by rate
   const int64_t most_steps_;                 // of all trials on a replica
   const int64_t steps_;                      // of a trial
@@ -229,6 +224,26 @@ class RatesApart {
 };
 
 }  // namespace
+
+double RateOfReplicas(const Job& job, const std::vector<TriedSetting>& tried) {
+  const std::vector<double> rates = RatesOf(job);
+  std::vector<double> losses;
+  for (const double rate : rates) {
+    const auto its = std::ranges::find(tried, rate, [](auto& one) { return one.setting.rate; });
+    losses.push_back(its == tried.end() ? kInfinity : its->loss);
+  }
+  const auto best = static_cast<size_t>(std::ranges::min_element(losses) - losses.begin());
+  if (rates.empty() || !std::isfinite(losses[best])) return 0;
+  double rate = rates[best];
+  if (best > 0 && best + 1 < rates.size())
+    rate *= std::pow(rates[best] / rates[best - 1],
+                     LowestOf(losses[best - 1], losses[best], losses[best + 1]));
+  const bool mean_gradient = !StrategyOf(job).replicas_differ;
+  rate *= kBelow * std::sqrt(mean_gradient ? RolesOf(job).team : 1);
+  const double own = std::min(SettingOf(job).rate, rates[rates.size() / 2]);
+  if (rate < own && losses[Nearest(rates, own)] <= kBearable * losses[best]) rate = own;
+  return std::min(rate, rates[0]);
+}
 
 Tuned FindRateApart(const Job& job, const Trials& trials) { return RatesApart(job, trials).Find(); }
 

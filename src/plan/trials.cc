@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "base/check.h"
 #include "plan/candidates.h"
@@ -112,24 +113,6 @@ Job TrialJob(const Job& job, const TrialRequest& request) {
   return WithKeys(job, keys);
 }
 
-/// Makes a rank, with its node, the first one, and the only one that is used.
-void BeginAt(int rank, SimulatedRanks& machines) {
-  const int node = machines.NodeOf(rank);
-  if (!machines.nodes.empty()) machines.nodes = {machines.nodes[static_cast<size_t>(node)]};
-  machines.node_of.clear();
-  machines.groups.clear();
-  machines.failures = {};
-  if (machines.service)
-    machines.service = [rank, service = std::move(machines.service)](int, const Cost& cost) {
-      return service(rank, cost);
-    };
-  if (machines.devices)
-    machines.devices = [rank, devices = std::move(machines.devices)](int, const Cost& cost,
-                                                                     const WorkPlace& place) {
-      return devices(rank, cost, place);
-    };
-}
-
 /// Times a trial's first loss (at least 1, as in Exploded): later ones, which are differences of
 /// sums, are lost in its rounding.
 constexpr double kUnreadable = 1e8;
@@ -189,7 +172,7 @@ Trial RunTrial(const Job& job, const TrialRequest& request) {
     if (request.run.cluster) {
       cluster = *request.run.cluster;
       cluster->checkpoint_bytes_per_second = 0;  // those of trials take no time
-      if (request.apart) BeginAt(request.rank, cluster->machines);
+      if (request.apart) cluster->machines = Alone(std::move(cluster->machines), request.rank);
     }
     const RunRequest its_run = {
         .run = request.folder,

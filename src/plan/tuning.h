@@ -71,8 +71,12 @@ double TuningSeconds(const Job& job);
 
 /// Why there are no trials of the learning rate.
 std::string NoTrialsNote(const Job& job, const DataSets& data);
-/// Says so if `steps` of trials are more than the usual part of the training; or "".
-std::string TuningCostNote(int64_t steps, const Job& job, const DataSets& data);
+struct TuningCost {
+  int64_t steps = 0;   ///< Of all trials, at most: of all teams together.
+  bool apart = false;  ///< No run goes on from them.
+};
+/// Says so if the trials are more than the usual part of the training; or "".
+std::string TuningCostNote(const TuningCost& cost, const Job& job, const DataSets& data);
 
 /// What is found is this part of the best rate of a short trial, because training is longer.
 inline constexpr double kBelow = 0.7;
@@ -107,17 +111,5 @@ Tuned TuneMomentum(const Job& job, const Trials& trials);
 /// memoryless service), and reaches multiply: (1 - explicit) / (1 + staleness) = 1 - total. At
 /// least 0.
 double ExplicitMomentum(double total, double staleness);
-
-/// The learning rate with which the loss of a replica that trains alone falls fastest. Trials run
-/// side by side, a rate on each replica: those of a launcher, or of a simulated cluster (there on
-/// the nodes that are about as fast as the fastest, none of which dies). A trial takes at most 40
-/// steps. The first of at most four rounds spreads over the rates that the rule names; others test
-/// the best one's neighbours where these are missing, and repeat all three with other examples, as
-/// `trials` allows by steps and seconds (0: any).
-///
-/// It finds 0.7 of the best rate, by a parabola over the logarithm, times the root of the replicas
-/// whose mean gradient makes an update; or the job's own rate, if that is higher and its loss below
-/// 1.5 times the lowest. No run can go on from it: replicas have learned little alone.
-Tuned FindRateApart(const Job& job, const Trials& trials);
 
 }  // namespace yoke

@@ -245,6 +245,7 @@ StrategyEntry allreduce() {
           .options = AllOptions(),
           .deterministic = true,
           .values_on_device = true,
+          .whole_layers = true,
           .estimate = Estimate,
           .make = [](const Options& options,
                      const StrategyContext& context) -> std::unique_ptr<Strategy> {

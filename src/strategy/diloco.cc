@@ -112,6 +112,7 @@ std::unique_ptr<Strategy> MakeDiloco(const Options& options, const StrategyConte
 StrategyEntry diloco() {
   StrategyEntry entry = OuterEntry("500");
   entry.name = "diloco";
+  entry.whole_layers = true;
   entry.summary = "Replicas train alone for a long period, then take an outer Nesterov step";
   entry.rule_alone = false;
   entry.options.front().help += " The default is never below 12; short periods diverge.";

@@ -17,6 +17,7 @@ int64_t LocalPeriod(const Options& options, int64_t steps_per_epoch) {
 StrategyEntry local_sgd() {
   StrategyEntry entry = OuterEntry("8");
   entry.name = "local_sgd";
+  entry.whole_layers = true;
   entry.summary = "Replicas train alone for a period, then average";
   entry.options.push_back(
       {.name = "post_local",

@@ -44,6 +44,7 @@ StrategyEntry none() {
           .deterministic = true,
           .in_place = true,
           .values_on_device = true,
+          .whole_layers = true,
           .supports = Supports,
           .estimate = [](const Options&, const ExchangeSize&) { return Cost{}; },
           .make = [](const Options&, const StrategyContext& context) -> std::unique_ptr<Strategy> {

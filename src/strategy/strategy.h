@@ -183,6 +183,9 @@ struct StrategyEntry {
   bool values_on_device = false;
   bool replicas_differ = false;  ///< Each rank has its own values (and rule state).
   bool rule_alone = true;        ///< With one rank, the values are the rule's bit for bit.
+  /// An update changes whole parameters, on the host: it works with rules that look at whole layers
+  /// (LayerwiseRule).
+  bool whole_layers = false;
   /// Ranks in step that have different data meet at the optimum of their mean loss.
   bool weighs_equally = true;
   /// Steps of a replica from one exchange to the next, where an epoch has so many of each (0:

@@ -226,6 +226,34 @@ TEST(SimulatedNodes, RestingGivesNoMoreCores) {
   EXPECT_NEAR(end, 2, 0.01);
 }
 
+/// Two nodes of two ranks; the last rank is slow, and its node would die at once.
+TEST(SimulatedNodes, ARankAloneHasItsSpeedAndItsNode) {
+  const auto seconds = [](int rank, const Cost& cost) {
+    return cost.operations * (rank == 3 ? 5 : 1);
+  };
+  SimulatedRanks cluster = {.ranks = 4, .service = seconds, .ranks_per_node = 2};
+  cluster.devices = [seconds](int rank, const Cost& cost, const WorkPlace& place) {
+    return place.device == "gpu" ? seconds(rank, cost) / 10 : seconds(rank, cost);
+  };
+  cluster.nodes = {{.cores = 7}, {.cores = 1, .cpu_threads = 2, .bytes_per_second = 8}};
+  cluster.node_of = {0, 0, 1, 1};
+  cluster.groups = {{.group_of = {0, 1}, .bytes_per_second = {1, 1}}};
+  cluster.failures.death = [](int, int, double born) { return born + 1e-9; };
+  const SimulatedRanks alone = Alone(cluster, 3);
+  EXPECT_EQ(alone.Nodes(), 1);
+  EXPECT_EQ(alone.NodeAt(0).cores, 1);
+  EXPECT_EQ(alone.NodeAt(0).cpu_threads, 2);
+  EXPECT_EQ(alone.NodeAt(0).bytes_per_second, 8);
+  const double end = Simulate(alone, [](const Communicator& world) {
+    EXPECT_EQ(world.size(), 1);
+    world.Charge({.operations = 1});
+    world.Charge({.operations = 1}, {.device = "gpu", .examples = 1});
+  });
+  EXPECT_NEAR(end, 5 + 0.5, 1e-9);
+  EXPECT_NEAR(Simulate(Alone(cluster, 0), [](auto& world) { world.Charge({.operations = 1}); }), 1,
+              1e-9);
+}
+
 TEST(SimulatedNodes, CopiesTakeACore) {
   const double end =
       Simulate({.ranks = 2, .copy_bytes_per_second = 10000}, [](const Communicator& world) {

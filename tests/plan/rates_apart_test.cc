@@ -1,5 +1,5 @@
 // RatesApart: the learning rate by trials of replicas that each train alone.
-#include "plan/tuning.h"
+#include "plan/rates_apart.h"
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>

@@ -9,6 +9,8 @@
 #include <fstream>
 
 #include "base/check.h"
+#include "node/executor.h"
+#include "strategy/strategy.h"
 #include "train/files.h"
 
 namespace yoke::job_test {
@@ -279,6 +281,23 @@ TEST_F(JobTest, RefusesTextsThatItsFilesCannotHold) {
       Replaced(kDigits, "format = \"synthetic-digits\"\ntrain_size = 600\ntest_size = 100",
                "format = \"csv\"\ntrain = [\"a\", \"b\\u0000\"]");
   ExpectWords(Refusal(text), {"job.toml:3: data.train: ", "zero byte"});
+}
+
+TEST_F(JobTest, RulesOfWholeLayersNeedPartsThatUpdateThem) {
+  for (const StrategyEntry& strategy : strategies())
+    for (const ExecutorEntry& executor : executors()) {
+      const std::string told =
+          Refusal(kDigits, {{"train.rule", "lamb"},
+                            {"cluster.strategy", strategy.name},
+                            {"cluster.replicas", strategy.supports(4).empty() ? "4" : "1"},
+                            {"node.executor", executor.name}});
+      const bool fits = strategy.whole_layers && executor.whole_layers;
+      EXPECT_EQ(told.find("lamb looks at whole layers") == std::string::npos, fits)
+          << strategy.name << ", " << executor.name << ": " << told;
+    }
+  ExpectWords(Refusal(kDigits, {{"train.rule", "muon"}, {"cluster.strategy", "slowmo"}}),
+              {"train.rule", "executor single", "allreduce", "diloco", "local_sgd", "none",
+               "the job has single and slowmo"});
 }
 
 TEST_F(JobTest, TheEnvironmentsKernelsAreInTheJob) {

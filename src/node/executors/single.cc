@@ -236,6 +236,7 @@ ExecutorEntry single() {
           .make = MakeSingle,
           .supports = OneDevice,
           .values_on_device = true,
+          .whole_layers = true,
           .estimate = EstimateSingle};
 }
 

@@ -329,17 +329,28 @@ void CheckWeights(const Job& job) {
           strategy == "none" ? "executor " + executor : "strategy " + strategy);
 }
 
+/// Names of the entries that work with rules that look at whole layers.
+template <typename Entry>
+std::vector<std::string> OfWholeLayers(const std::vector<Entry>& entries) {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries)
+    if (entry.whole_layers) names.push_back(entry.name);
+  return names;
+}
+
 /// Refuses what updates a model in parts under a rule that looks at whole layers.
 void CheckRule(const Job& job) {
   const auto rule = FindEntry(rules(), "rule", job.train.String("rule")).make(job.train);
   if (!dynamic_cast<const LayerwiseRule*>(rule.get())) return;
-  const std::vector<std::string> known = {"none", "allreduce", "local_sgd", "diloco"};
+  const std::vector<std::string> fit = OfWholeLayers(strategies());
+  const std::vector<std::string> work = OfWholeLayers(executors());
   const std::string& executor = job.node.String("executor");
   const std::string& strategy = job.cluster.String("strategy");
-  Require(executor == "single" && std::ranges::count(known, strategy) > 0,
-          "{}: {} looks at whole layers, so it needs executor single and one of the strategies {}; "
+  Require(std::ranges::count(work, executor) > 0 && std::ranges::count(fit, strategy) > 0,
+          "{}: {} looks at whole layers, so it needs executor {} and one of the strategies {}; "
           "the job has {} and {}",
-          job.train.Where("rule"), rule->name(), fmt::join(known, ", "), executor, strategy);
+          job.train.Where("rule"), rule->name(), fmt::join(work, " or "), fmt::join(fit, ", "),
+          executor, strategy);
 }
 
 }  // namespace
