@@ -3,7 +3,7 @@
 
 usage: tools/bench bench/skip_gram.py [options]
 
-All sides train one epoch on the same examples, which `yoke convert` writes: of the text that docs/formats/skip_gram.md makes, one block of 200 lines
+All sides train one epoch on the same examples, which `yoke convert` writes: of the text that examples/skip-gram.toml makes, one block of 200 lines
 in --one-in. The network is the same, too: a vector of --hidden numbers for each word, relu, a score for each word; Adam, the rate falling to zero.
 The hashed output has a fraction --share of the words active besides labels. PyTorch has no sampled softmax of its own; this is TensorFlow's: --samples
 negatives a batch, drawn log-uniformly over the words by frequency, scores less log(expected count), hits of an example's own labels left out; gradients

@@ -282,7 +282,8 @@ threads = 1
         self.refused("r", "rank 1 has train.learning_rate = 0.5, but rank 0 has auto", RANK_1="--set train.learning_rate=0.5")
 
     def test_a_signal_to_one_rank_that_chooses(self):
-        longer = {"learning_rate = 0.02\n": "", "train_size = 300": "train_size = 30000", "widths = [16]": "widths = [2048, 2048]"}  # seconds of trials
+        longer = {"learning_rate = 0.02\n": "", "train_size = 300": "train_size = 3000", "epochs = 2": "epochs = 20",
+                  "widths = [16]": "widths = [2048, 2048]"}  # seconds of trials
         job = TINY
         for old, new in longer.items():
             self.assertIn(old, job)

@@ -34,6 +34,11 @@ const ticks = (title) => [...figure(title).querySelectorAll("text")].map((one) =
 
 
 class ReportPageTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.profile = tempfile.TemporaryDirectory()  # one for all: a browser that finds one starts sooner
+        cls.addClassCleanup(cls.profile.cleanup)
+
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
@@ -82,7 +87,7 @@ class ReportPageTest(unittest.TestCase):
         # A frame has the width that is asked for; a window may not be so narrow.
         with open(page, "w", encoding="utf-8") as file:
             file.write(text.replace("<script>\n\"use strict\";", script + "<script>\n\"use strict\";"))
-        done = subprocess.run([BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={self.path('browser')}",
+        done = subprocess.run([BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={self.profile.name}",
                                f"--window-size={width},900", "--virtual-time-budget=3000", "--dump-dom", "file://" + page],
                               capture_output=True, text=True, timeout=120)
         found = re.search(r'<pre id="answers">(.*?)</pre>', done.stdout, re.S)
@@ -426,7 +431,7 @@ class ReportPageTest(unittest.TestCase):
                   Math.min(...[...page.querySelectorAll("figure > svg text")].map((one) => one.getBoundingClientRect().height))]);
               }}, 400);</script>""")
             done = subprocess.run([BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files",
-                                   f"--user-data-dir={self.path('browser')}", "--window-size=1600,1000", "--virtual-time-budget=3000", "--dump-dom",
+                                   f"--user-data-dir={self.profile.name}", "--window-size=1600,1000", "--virtual-time-budget=3000", "--dump-dom",
                                    "file://" + frame], capture_output=True, text=True, timeout=120)
             found = re.search(r'<pre id="answers">(.*?)</pre>', done.stdout)
             self.assertTrue(found and found[1], done.stdout[-500:] + done.stderr[-500:])
