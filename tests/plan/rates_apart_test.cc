@@ -66,7 +66,7 @@ TEST_F(RatesApartTest, ARateOfTheRule) {
   const Tuned found = FindRateApart(FourOf("gossip_push"), Of(300));
   ExpectGood(found);
   EXPECT_EQ(found.best.momentum, 0.9);
-  EXPECT_THAT(told_, Contains(HasSubstr("learning rate 30: loss ")));
+  EXPECT_THAT(told_, Contains(HasSubstr("learning rate 0.003: loss ")));
   const Tuned again = FindRateApart(FourOf("gossip_push"), Of(300));
   EXPECT_EQ(again.best.rate, found.best.rate);  // no clock decides
 }
@@ -111,6 +111,67 @@ TEST_F(RatesApartTest, TheJobsOwnRateStaysUnlessItIsBad) {
   EXPECT_GE(own.best.rate, 0.02);
   const Tuned bad = FindRateApart(FourOf("allreduce", {{"train.learning_rate", "30"}}), Of(300));
   ExpectGood(bad);
+}
+
+/// What one replica's trials of these rates have found, with the lowest loss at 0.001.
+std::vector<TriedSetting> TriedByAdam() {
+  const auto tried = [](double rate, double loss) {
+    return TriedSetting{.setting = {.rate = rate}, .loss = loss};
+  };
+  return {tried(0.01, 1.4), tried(0.003, 1.2), tried(0.001, 1), tried(0.0003, 1.2)};
+}
+
+/// 0.01 is the default of every rule, and too high for adam.
+TEST_F(RatesApartTest, TheDefaultIsNotTheOwnRateOfEveryRule) {
+  const auto rate = [](const std::string& own) {
+    return RateOfReplicas(
+        FourOf("local_sgd", {{"train.rule", "adam"}, {"train.learning_rate", own}}), TriedByAdam());
+  };
+  EXPECT_EQ(rate("0.01"), 0.003);  // the middle one of adam's
+  EXPECT_EQ(rate("0.002"), 0.002);
+  EXPECT_NEAR(rate("0.0001"), 0.0007, 1e-9);
+}
+
+TEST_F(RatesApartTest, WhatReplicasMakeOfOnesRates) {
+  const Overrides adam = {{"train.rule", "adam"}, {"train.learning_rate", "0.0001"}};
+  EXPECT_NEAR(RateOfReplicas(FourOf("allreduce", adam), TriedByAdam()), 0.0014, 1e-9);
+  EXPECT_EQ(RateOfReplicas(FourOf("allreduce", adam), {}), 0);
+  EXPECT_EQ(RateOfReplicas(FourOf("allreduce", {{"train.rule", "yellowfin"}}), TriedByAdam()), 0);
+}
+
+/// Of such a decay 0.1 and higher rates make weights that grow without end; of more, all rates.
+TEST_F(RatesApartTest, WhatHasFailedIsNotTriedAgain) {
+  FindRateApart(FourOf("allreduce", {{"train.weight_decay", "100.0"}}), Of(300));
+  for (const std::string rate : {"10", "3", "1", "0.3", "0.1"})
+    EXPECT_EQ(
+        std::ranges::count_if(
+            told_, [&](auto& text) { return text.starts_with("learning rate " + rate + ":"); }),
+        1)
+        << rate;
+  EXPECT_GT(told_.size(), 8);  // others are tested again in the next round
+  told_.clear();
+  const Job hopeless = FourOf("allreduce", {{"train.weight_decay", "1e6"}});
+  EXPECT_EQ(FindRateApart(hopeless, Of(300)).best.rate, 0);
+  EXPECT_THAT(told_, Contains(HasSubstr("learning rate 0.001: loss inf")));
+}
+
+TEST_F(RatesApartTest, TellsHowManyStepsItTakes) {
+  FindRateApart(FourOf("allreduce"), Of(300));
+  EXPECT_THAT(told_, Not(Contains(HasSubstr("take up to"))));
+  const Job small = WithKeys(FourOf("gossip_push"), {PlanKey("train.epochs", "10")});
+  FindRateApart(small, Of(300));
+  EXPECT_THAT(told_, Contains(HasSubstr("trials of the learning rate take up to ")));
+  EXPECT_THAT(told_, Contains(HasSubstr(" steps beside the training's 400 steps, because")));
+}
+
+/// A cluster file's nodes are timed by their devices.
+TEST_F(RatesApartTest, NoRateIsTestedOnASlowDevice) {
+  const double all = FindRateApart(FourOf("allreduce"), Of(300)).trained;
+  cluster_.machines.devices = [steady = cluster_.machines.service](int rank, const Cost& cost,
+                                                                   const WorkPlace& place) {
+    return (rank == 1 && place.device == "cpu" ? 1000 : 1) * steady(rank, cost);
+  };
+  EXPECT_LT(FindRateApart(FourOf("allreduce"), Of(300)).trained, 3 * all);
 }
 
 TEST_F(RatesApartTest, NoRateAboveThatOfAnElasticForce) {
