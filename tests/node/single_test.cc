@@ -201,8 +201,8 @@ TEST_F(SingleOnADevice, RefusesAWrongLabelOrIdAndGoesOn) {
 
 TEST_F(SingleOnADevice, WaitsForASlowOne) {
   const auto device = NewEmulatedDevice(0, {.copy_bytes_per_second = 1e6});
-  Job slow({.model = "mlp", .devices = {device.get()}, .device_timeout = 1e-3});
-  Job cpu({.model = "mlp"});
+  Job slow({.model = "mlp", .devices = {device.get()}, .device_timeout = 1e-3, .widths = {16}});
+  Job cpu({.model = "mlp", .widths = {16}});
   const Batch batch = DrawnBatch(4, 0);
   EXPECT_EQ(slow.Step(batch), cpu.Step(batch));
 }
