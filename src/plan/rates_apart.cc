@@ -48,6 +48,7 @@ std::vector<int> FastReplicas(const Job& job, const Trials& trials) {
   const SimulatedCluster* cluster = trials.run.cluster;
   if (!cluster || !cluster->machines.service) return all;
   std::vector<double> seconds;
+  seconds.reserve(all.size());
   for (const int rank : all) seconds.push_back(MeanSeconds(job, cluster->machines, rank));
   const double most = kAboutAsFast * std::ranges::min(seconds);
   std::erase_if(all, [&](int rank) { return seconds[static_cast<size_t>(rank)] > most; });
