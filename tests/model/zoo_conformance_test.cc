@@ -183,7 +183,7 @@ TEST(Zoo, SmallModelsLearnABatchByHeart) {
     const bool deep = name == "googlenet" || name.starts_with("resnet");
     Table model = {{"name", name}};
     if (name == "googlenet") model.emplace_back("batch_norm", true);  // it learns faster
-    const std::vector<double> losses = Losses(model, task, deep ? 12 : 60, deep ? 0.05F : 0.1F);
+    const std::vector<double> losses = Losses(model, task, deep ? 6 : 30, deep ? 0.05F : 0.1F);
     EXPECT_LT(losses.back(), 0.8 * losses.front()) << name;
   }
 }
