@@ -168,7 +168,7 @@ TEST_P(OfAll, ReachTheCommonOptimum) {
     LabSettings settings = Settings();
     settings.rate = 0.05;
     // Who begins when all others have ended pulls them with it, ever so slowly.
-    settings.steps = in_step ? 300 : 900;
+    settings.steps = in_step ? 300 : 450;
     if (!mean) settings.gradient = PullTogether, settings.head = &together;
     Lab lab(world, settings);
     // Nobody is done before another has begun: gossip would be drawn to its first values.
