@@ -268,7 +268,7 @@ StepResult Replica::Step(const Batch& batch, StrategyStep step) {
   const double began = Now();
   double computed = began;
   step.examples = static_cast<int64_t>(batch.examples.size());
-  const int64_t updates = state_.steps;
+  const int64_t updates = average_ ? state_.steps : 0;  // a server's thread may count others'
   const StepResult result = step_->Take(batch, step, [&computed] { computed = Now(); });
   if (average_ && state_.steps > updates) average_->Move(params_.values(), state_.steps);
   const double ended = Now();
