@@ -1,7 +1,6 @@
 // Losses: a loop each.
 #include "kernels/losses.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "kernels/makers.h"

@@ -2,7 +2,6 @@
 #include "measure/stepper.h"
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 
 #include "base/algorithms.h"

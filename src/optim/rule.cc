@@ -165,7 +165,7 @@ void ApplyRows(ParamStore& params, const ApplyRequest& request, int index, const
   const UpdateRule& rule = RowRule(request);
   const UpdateAddresses addresses(params, request);
   const auto span_of = [&](int64_t id) { return addresses.At(slice.offset + id * width, width); };
-  const auto fetch = [&](int32_t id) __attribute__((always_inline)) {  // see fetch_ahead.h
+  const auto fetch = [&](int32_t id) __attribute__((always_inline)) {  // see FetchAhead
     const UpdateSpan next = span_of(id);
     FetchAhead(next.values, width);
     for (const float* state : next.state)

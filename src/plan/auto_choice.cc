@@ -112,7 +112,10 @@ void AutoChoice::WithoutTrials(const Job& given) {
   const double times = standard->Seconds() / best.Seconds();
   if (best.is_default || standard->seconds_per_update == 0 || times >= kFarFaster) return;
   Job job = WithKeys(given, standard->keys);
-  if (const double rate = RateThatFits(job); rate > 0) job = WithSetting(job, {.rate = rate});
+  if (const double rate = RateThatFits(job); rate > 0)
+    job = WithSetting(job, {.rate = rate});
+  else
+    decision_.progress.clear();  // of a run with another rate
   best.dropped = fmt::format(
       "predicted {:.2f} times as fast as the default, too little without trials", times);
   Note(fmt::format("{} stays, with learning rate {:g}: {} is {}", standard->name,
@@ -125,10 +128,12 @@ void AutoChoice::WithoutTrials(const Job& given) {
 }
 
 /// What trials of the rate for the parts that were predicted to be the fastest say for others; 0:
-/// nothing, because all replicas together took part in them, or had another rule.
+/// nothing, because they had another rule or momentum.
 double AutoChoice::RateThatFits(const Job& job) const {
   const auto rule = [](const Job& of) { return OneReplicaOf(of).train.String("rule"); };
-  return IsTunedApart() && rule(job) == rule(decision_.job) ? RateOfReplicas(job, found_.tried) : 0;
+  const Setting tuned = SettingOf(decision_.job);
+  if (rule(job) != rule(decision_.job) || SettingOf(job).momentum != tuned.momentum) return 0;
+  return IsTunedApart() ? RateOfReplicas(job, found_.tried) : tuned.rate;
 }
 
 /// The last of them.

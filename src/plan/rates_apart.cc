@@ -12,6 +12,8 @@
 #include <span>
 #include <utility>
 
+#include "base/registry.h"
+#include "optim/rule.h"
 #include "plan/candidates.h"
 #include "plan/measured_job.h"
 #include "train/job/devices.h"
@@ -29,7 +31,7 @@ constexpr double kAboutAsFast = 2;   // times the seconds of the fastest
 constexpr double kBearable = 1.5;    // times the lowest loss: replicas together bear such a rate
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Mean seconds of the same pass on a rank, whose times vary.
+/// Mean seconds of the same pass on a rank, whose times vary: on the first of its devices.
 double MeanSeconds(const Job& job, const SimulatedRanks& machines, int rank) {
   constexpr int kDraws = 100;
   const std::string device = NamesOfDevices(job)[0];
@@ -241,7 +243,8 @@ double RateOfReplicas(const Job& job, const std::vector<TriedSetting>& tried) {
                      LowestOf(losses[best - 1], losses[best], losses[best + 1]));
   const bool mean_gradient = !StrategyOf(job).replicas_differ;
   rate *= kBelow * std::sqrt(mean_gradient ? RolesOf(job).team : 1);
-  const double own = std::min(SettingOf(job).rate, rates[rates.size() / 2]);
+  const auto& all = FindEntry(rules(), "rule", job.train.String("rule")).rates;
+  const double own = std::min(SettingOf(job).rate, all[all.size() / 2]);
   if (rate < own && losses[Nearest(rates, own)] <= kBearable * losses[best]) rate = own;
   return std::min(rate, rates[0]);
 }

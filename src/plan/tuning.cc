@@ -272,11 +272,15 @@ std::string NoTrialsNote(const Job& job, const DataSets& data) {
 std::string TuningCostNote(const TuningCost& cost, const Job& job, const DataSets& data) {
   const double all = StepsOf(job, data);
   if (static_cast<double>(cost.steps) <= SearchShare(job) * all + 1) return "";
+  if (cost.apart)
+    return fmt::format(
+        "trials of the learning rate take up to {} steps beside the training's {:.0f} "
+        "(train.search_share limits them)",
+        cost.steps, all);
   return fmt::format(
-      "trials of the learning rate take up to {} {} {:.0f} steps, because fewer do not tell rates "
-      "apart{} (train.search_share limits them)",
-      cost.steps, cost.apart ? "steps beside the training's" : "of", all,
-      cost.apart ? "" : "; the best one's count as training");
+      "trials of the learning rate take up to {} of {:.0f} steps, because fewer do not tell rates "
+      "apart; the best one's count as training (train.search_share limits them)",
+      cost.steps, all);
 }
 
 Tuned FindRate(const Job& job, const Trials& trials) {

@@ -181,6 +181,9 @@ threads = 1
         job = tomllib.loads(self.read("stays/job.toml"))
         self.assertAlmostEqual(job["train"]["learning_rate"] / stays, 1, places=4)
         self.assertEqual((job["cluster"]["strategy"], job["train"]["schedule"]["name"]), ("allreduce", "cosine"))
+        out = self.good("simulate", "tiny.toml", "--cluster", "cluster.toml", "--run", "ranged", *words, "--set", "train.tuning=range").out
+        found = re.search(r"learning rate (\S+), momentum 0.9, [^\n]*\n", out)[1]
+        self.assertIn(f"f32 stays, with learning rate {found}: ", out)  # all replicas together had found it
 
     def test_auto_is_not_slower_than_what_it_chooses_from(self):
         """Eight nodes of exponential times: asynchronous updates that predict keep their momentum."""
