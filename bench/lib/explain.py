@@ -3,6 +3,7 @@ import contextlib
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tomllib
@@ -59,6 +60,8 @@ def sentence(error):
 
 
 def explain(kind, error, trace):
+    if kind is KeyboardInterrupt:
+        os._exit(128 + signal.SIGINT)
     told = sentence(error)
     if not told:
         return DEFAULT(kind, error, trace)

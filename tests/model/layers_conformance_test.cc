@@ -1,5 +1,6 @@
 // Every layer of the list: gradients against central differences, fast kernels against the
 // reference, f32 and bf16.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -253,33 +254,41 @@ std::vector<LayerCase> CasesWhere(const std::function<bool(const LayerCase&)>& h
   return cases;
 }
 
+std::string Name(const ::testing::TestParamInfo<LayerCase>& info) {
+  return fmt::format("{}_{}", info.param.type, info.index);
+}
+
 class LayerConformance : public ::testing::TestWithParam<LayerCase> {};
-INSTANTIATE_TEST_SUITE_P(Layers, LayerConformance, ::testing::ValuesIn(Cases()));
+INSTANTIATE_TEST_SUITE_P(Layers, LayerConformance, ::testing::ValuesIn(Cases()), Name);
 
 /// With more entries behind a ReLU hardly one moves without a switch.
 class LayerDifferences : public LayerConformance {};
 INSTANTIATE_TEST_SUITE_P(Layers, LayerDifferences,
                          ::testing::ValuesIn(CasesWhere([](const auto& c) {
                            return !c.fuse_relu || LayerHarness(c).output_gradient.size() <= 100;
-                         })));
+                         })),
+                         Name);
 
 /// A ReLU near zero or the larger of two near numbers may switch; FastKernelsAgreeInBf16 has them.
 class SmoothLayer : public LayerConformance {};
 INSTANTIATE_TEST_SUITE_P(Layers, SmoothLayer, ::testing::ValuesIn(CasesWhere([](const auto& c) {
                            return !c.fuse_relu && c.type != "max_pool";
-                         })));
+                         })),
+                         Name);
 
 /// What dropout draws follows memory.
 class ImageLayer : public LayerConformance {};
 INSTANTIATE_TEST_SUITE_P(Layers, ImageLayer, ::testing::ValuesIn(CasesWhere([](const auto& c) {
                            return c.input.rank() == 3 && c.type != "dropout";
-                         })));
+                         })),
+                         Name);
 
 /// A NaN that is dropped is gone.
 class DenseLayer : public LayerConformance {};
 INSTANTIATE_TEST_SUITE_P(Layers, DenseLayer, ::testing::ValuesIn(CasesWhere([](const auto& c) {
                            return !c.sparse && c.type != "dropout";
-                         })));
+                         })),
+                         Name);
 
 /// Compares up to a dozen entries of `analytic` with central differences of the objective in
 /// `numbers`. Steps of 1/64 keep rounding (1e-7 of the objective) below 1e-4 of a gradient. With
