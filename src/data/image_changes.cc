@@ -1,4 +1,4 @@
-// Pixel changes: in double precision, rounded to bytes once.
+// Image changes: in double precision, rounded to bytes once.
 #include "data/image_changes.h"
 
 #include <algorithm>

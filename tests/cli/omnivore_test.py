@@ -1,23 +1,17 @@
 """Omnivore's optimizer as a planner: in a simulated run that it pauses, as a plan, and its mistakes."""
 import unittest
 
+from plans import CLUSTER
 from program import ProgramTest
 
-CLUSTER = """[[nodes]]
-count = 4
-operations_per_second = 2e9
-bytes_per_second = 5e9
-[network]
-latency = 2e-5
-bytes_per_second = 1.25e9
-"""
+FAST_NETWORK = CLUSTER.replace("bytes_per_second = 1e6", "bytes_per_second = 1.25e9")
 OPEN = ("--set", "cluster.strategy=auto", "--set", "train.planner=omnivore")
 
 
 class OmnivoreTest(ProgramTest):
     def setUp(self):
         super().setUp()
-        self.write("cluster.toml", CLUSTER)
+        self.write("cluster.toml", FAST_NETWORK)
 
     def simulate(self, *words):
         return self.good("simulate", "tiny.toml", "--cluster", "cluster.toml", "--run", "run", "--json", *words)
