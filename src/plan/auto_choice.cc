@@ -50,7 +50,8 @@ AutoChoice::AutoChoice(const PlanOrder& order, const Tunes& tunes, Findings& fou
       tunes_(tunes),
       found_(found),
       decision_(decision),
-      began_(Now()) {}
+      began_(Now()),
+      given_rate_(SettingOf(order.job).rate) {}
 
 /// Where the default does not fit the job or its devices, the first candidate that does stands for
 /// it.
@@ -88,15 +89,15 @@ void AutoChoice::OnACluster() {
   const Trial last = Tune({.rate = true, .momentum = false});
   if (last.ended) decision_.progress.clear();
   if (!last.failure.empty() || last.ended || StopIsAsked()) return;
-  Overrides keys = KeysOf({.rate = decision_.job.train.Float("learning_rate")});
-  if (found_.chose_schedule) keys.push_back(CosineSchedule());
-  const Job own = WithKeys(given, keys);
   const Candidate best = found_.plan->best();
   order_.trial_share -= found_.trained / best.Seconds();
   if (order_.trial_share * best.updates < kFewestTrialUpdates) return WithoutTrials(given);
   std::erase_if(decision_.messages,
                 [&](const std::string& note) { return Contains(found_.plan->notes, note); });
-  decision_.job = own;
+  GiveEachItsRate();
+  Overrides keys = KeysOf({.rate = SettingOf(decision_.job).rate});
+  if (found_.chose_schedule) keys.push_back(CosineSchedule());
+  decision_.job = WithKeys(given, keys);
   order_.trial_seconds = std::numeric_limits<double>::infinity();
   Take(MeasureAndSearch(order_, data_, decision_.progress));
 }
@@ -112,7 +113,7 @@ void AutoChoice::WithoutTrials(const Job& given) {
   const double times = standard->Seconds() / best.Seconds();
   if (best.is_default || standard->seconds_per_update == 0 || times >= kFarFaster) return;
   Job job = WithKeys(given, standard->keys);
-  if (const double rate = RateThatFits(job); rate > 0)
+  if (const double rate = RateThatFits(decision_.job, job); rate > 0)
     job = WithSetting(job, {.rate = rate});
   else
     decision_.progress.clear();  // of a run with another rate
@@ -127,13 +128,22 @@ void AutoChoice::WithoutTrials(const Job& given) {
   decision_.job = found_.chose_schedule ? WithKeys(job, {CosineSchedule()}) : job;
 }
 
-/// What trials of the rate for the parts that were predicted to be the fastest say for others; 0:
-/// nothing, because they had another rule or momentum.
-double AutoChoice::RateThatFits(const Job& job) const {
+/// What trials of the rate, which ended in the job `tuned`, say for other parts; 0: nothing,
+/// because they had another rule or momentum.
+double AutoChoice::RateThatFits(const Job& tuned, const Job& job) const {
   const auto rule = [](const Job& of) { return OneReplicaOf(of).train.String("rule"); };
-  const Setting tuned = SettingOf(decision_.job);
-  if (rule(job) != rule(decision_.job) || SettingOf(job).momentum != tuned.momentum) return 0;
-  return IsTunedApart() ? RateOfReplicas(job, found_.tried) : tuned.rate;
+  const Setting its = SettingOf(tuned);
+  if (rule(job) != rule(tuned) || SettingOf(job).momentum != its.momentum) return 0;
+  return IsTunedApart() ? RateOfReplicas(WithSetting(job, {.rate = given_rate_}), found_.tried)
+                        : its.rate;
+}
+
+/// In a search after trials of the rate, in which replicas were apart.
+void AutoChoice::GiveEachItsRate() {
+  if (tunes_.rate && IsTunedApart() && !found_.tried.empty())
+    order_.rate_of = [this, tuned = decision_.job](const Job& job) {
+      return RateThatFits(tuned, job);
+    };
 }
 
 /// The last of them.
@@ -192,6 +202,7 @@ Trial AutoChoice::TrainDefault(const std::string& folder, double seconds) {
 }
 
 void AutoChoice::SearchParts(const Trial& last) {
+  GiveEachItsRate();
   if (priced_) {  // prices are in virtual time: they say how long the whole takes
     order_.trial_seconds = std::numeric_limits<double>::infinity();
     return Take(MeasureAndSearch(order_, data_, decision_.progress));

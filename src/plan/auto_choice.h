@@ -46,7 +46,8 @@ class AutoChoice {
   Trial TrainDefault(const std::string& folder, double seconds);
   void OnACluster();
   void WithoutTrials(const Job& given);
-  double RateThatFits(const Job& job) const;
+  double RateThatFits(const Job& tuned, const Job& job) const;
+  void GiveEachItsRate();
   void SearchParts(const Trial& last);
   void SearchShort(double budget, double whole);
   void Spend(double budget);
@@ -62,6 +63,7 @@ class AutoChoice {
   Findings& found_;
   Decision& decision_;
   double began_;
+  const double given_rate_;
   bool priced_ = false;  // parts, in virtual time
 };
 

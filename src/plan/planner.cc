@@ -86,6 +86,7 @@ Plan SearchOn(const PlanOrder& order, const DataSets& data,
               .restart_seconds =
                   order.run.cluster ? RestartSeconds(order.job, *data.train, *order.cluster) : 0,
               .tunes_momentum = order.tunes_momentum,
+              .rate_of = order.rate_of,
               .from = from,
               .folder = order.folder,
               .tell = order.tell});

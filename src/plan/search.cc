@@ -203,6 +203,23 @@ class Chooser {
            (request_.restart_seconds + ShortestTrial()) * kLeaders > TrialSeconds();
   }
 
+  /// Those that trials of others tell.
+  void SetRates() {
+    if (!request_.rate_of) return;
+    for (Candidate& one : plan_.candidates) {
+      if (!IsLeft(one)) continue;
+      if (const double rate = request_.rate_of(JobOf(request_.job, one)); rate > 0)
+        Set({.rate = rate}, one);
+    }
+  }
+
+  /// Where it is not that of the job; a note of the momentum names it, too.
+  void NoteRate() {
+    const double rate = SettingOf(JobOf(request_.job, plan_.best())).rate;
+    if (request_.rate_of && !Tunes(plan_.best()) && rate != SettingOf(request_.job).rate)
+      plan_.notes.push_back(fmt::format("{} has learning rate {:g}", plan_.best().name, rate));
+  }
+
   /// That of asynchronous leaders falls, unless their server makes up for late gradients.
   void SetMomenta() {
     for (Candidate& one : plan_.candidates)
@@ -415,6 +432,7 @@ Plan Search(const SearchRequest& request) {
   const auto fit = static_cast<size_t>(std::ranges::count_if(plan.candidates, IsLeft));
   KeepLeaders(plan.candidates, request.job.cluster.Int("replicas") > 1, request.trial_seconds > 0);
   Chooser chooser(request, plan);
+  chooser.SetRates();
   chooser.SetMomenta();
   const bool rivals = std::ranges::count_if(plan.candidates, IsLeft) > 1;
   const bool tries = request.trial_seconds > 0 && rivals && !request.run.StopIsAsked();
@@ -425,6 +443,7 @@ Plan Search(const SearchRequest& request) {
   if (tries && chooser.TrialsAreDear())
     plan.notes.push_back(
         fmt::format("no trials: {} are too short for them", Duration(chooser.TrialSeconds())));
+  chooser.NoteRate();
   NoteUnpriced(plan);
   plan.notes.push_back(TextOf(plan.efficiency));
   ShowFirst(plan);

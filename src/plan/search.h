@@ -29,6 +29,9 @@ struct SearchRequest {
   double trial_share = std::numeric_limits<double>::infinity();
   double restart_seconds = 0;   ///< That each trial takes besides, to go on from a checkpoint.
   bool tunes_momentum = false;  ///< Also chooses the momentum.
+  /// The learning rate that fits a candidate's job by trials of others; 0: not known. Null: all
+  /// have the job's.
+  std::function<double(const Job&)> rate_of = nullptr;
   std::string from = {};    ///< The run that trials continue; "": they start from the beginning.
   std::string folder = {};  ///< For runs.
   std::function<void(const std::string&)> tell = [](const std::string&) {};  ///< Progress.
