@@ -219,6 +219,7 @@ void Register(const std::string& name, const std::string& summary, const nb::dic
                          .deterministic = deterministic,
                          .replicas_differ = replicas_differ,
                          .rule_alone = false,
+                         .whole_layers = true,
                          .estimate = Estimate,
                          .make = [](const Options& chosen,
                                     const StrategyContext& context) -> std::unique_ptr<Strategy> {

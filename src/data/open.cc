@@ -226,8 +226,9 @@ void CheckFiles(const Request& request, const ReadFiles& files) {
           "{}: format '{}' reads no files; expected validation_share",
           request.options.Where("validation"), request.format.name);
   if (request.format.synthetic) return;
-  Require(!files.train.empty(), "data.train: expected the training file or files of format '{}'",
-          request.format.name);
+  Require(!files.train.empty(),
+          "{}: format '{}' reads files; expected data.train, the training file or files",
+          request.options.Where("format"), request.format.name);
 }
 
 void CheckShares(const Options& options, bool has_test, bool has_validation) {

@@ -55,7 +55,7 @@ void LoadWatch::Tell(bool over) try {
   const double seconds = Now() - began_;
   if (!tells_ || (over ? !told_ : seconds < kSilence)) return;
   told_ = true;
-  const int64_t bytes = BytesReadByOthers() - read_before_;
+  const int64_t bytes = total_ < 0 ? 0 : BytesReadByOthers() - read_before_;
   for (Observer* observer : request_.observers)
     observer->Loading(
         {.seconds = seconds, .bytes = bytes, .total = bytes <= total_ ? total_ : 0, .over = over});

@@ -12,12 +12,14 @@
 namespace yoke {
 namespace {
 
-/// Bytes of the files that [data] names; 0 if one of them is not a plain file.
+/// Bytes of the files that [data] names; 0 if one of them is not a plain file, -1: it names none.
 int64_t DataBytes(const Value& data) {
   int64_t sum = 0;
+  bool any = false;
   for (const char* key : {"train", "test"}) {
     const Value* paths = data.Find(key);
     if (!paths || !paths->AsList()) continue;
+    any = any || !paths->AsList()->empty();
     for (const Value& path : *paths->AsList()) {
       std::error_code unknown;
       const auto bytes = std::filesystem::file_size(*path.AsString(), unknown);
@@ -25,7 +27,7 @@ int64_t DataBytes(const Value& data) {
       sum += static_cast<int64_t>(bytes);
     }
   }
-  return sum;
+  return any ? sum : -1;
 }
 
 std::string ThreadAdvice(const Job& job) {

@@ -87,7 +87,7 @@ class AutoTest(PlansTest):
 
     def await_first_trial(self, process):
         while "learning rate" not in (line := process.stdout.readline()):
-            self.assertIn("reading data", line)  # told where that is slow
+            self.assertIn("preparing data", line)  # told where that is slow
 
     def test_a_run_that_ends_while_it_chooses_chooses_again(self):
         self.write("tiny.toml", TINY.replace("learning_rate = 0.02\n", "").replace("train_size = 300", "train_size = 30000"))

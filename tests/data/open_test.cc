@@ -54,6 +54,13 @@ class Open : public ::testing::Test {
   testing_support::TestFolder folder_;
 };
 
+TEST_F(Open, AFormatOfFilesNeedsThem) {
+  const Value section = ParseToml("\nformat = 'csv'", "job.toml");
+  EXPECT_EQ(Error(*section.AsTable()),
+            "job.toml:2: data.format: format 'csv' reads files; expected data.train, the training "
+            "file or files");
+}
+
 TEST_F(Open, SplitsSharesBySeed) {
   const Table section = Section(Rows(100), {{"test_share", 0.2}, {"validation_share", 0.25}});
   const DataSets data = OpenData(section, 7);

@@ -103,8 +103,9 @@ class StrategyTest(unittest.TestCase):
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(folder.name)
 
-    def weights(self, strategy, run, **cluster):
-        result = yoke.train({**JOB, "cluster": {"replicas": 4, "strategy": strategy, **cluster}}, run=run)
+    def weights(self, strategy, run, rule="momentum", **cluster):
+        train = {**JOB["train"], "rule": rule}
+        result = yoke.train({**JOB, "train": train, "cluster": {"replicas": 4, "strategy": strategy, **cluster}}, run=run)
         return result.model().weights()
 
     def assert_same(self, a, b):
@@ -114,6 +115,9 @@ class StrategyTest(unittest.TestCase):
     def test_the_mean_gradient_is_allreduce(self):
         self.assert_same(self.weights("test_mean", "a"), self.weights("allreduce", "b"))
         self.assertEqual(sorted(Mean.seen), [(rank, 2, 0.5, "a") for rank in range(4)])
+
+    def test_rules_of_whole_layers(self):
+        self.assert_same(self.weights("test_mean", "a", "lamb"), self.weights("allreduce", "b", "lamb"))
 
     def test_averaging_is_local_sgd(self):
         self.assert_same(self.weights("test_averaging", "a"), self.weights("local_sgd", "b", period=4))

@@ -179,7 +179,7 @@ TEST_F(RecordTest, ResumingDropsWhatTheCheckpointDoesNotHold) {
 }
 
 TEST_F(RecordTest, SaysHowFarDataAreRead) {
-  EXPECT_EQ(ToText(LoadingEvent{.seconds = 2}), "reading data for 2.00 s");
+  EXPECT_EQ(ToText(LoadingEvent{.seconds = 2}), "preparing data for 2.00 s");
   EXPECT_EQ(ToText(LoadingEvent{.seconds = 2, .bytes = 3'000'000}),
             "reading data: 3.00 MB in 2.00 s");
   const LoadingEvent event = {.seconds = 12, .bytes = 3'000'000, .total = 10'000'000};

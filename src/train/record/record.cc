@@ -326,7 +326,7 @@ std::string ToJson(const EpochEvent& event) { return FormatJson(ToTable(event));
 std::string ToJson(const EndEvent& event) { return FormatJson(ToTable(event)); }
 
 std::string ToText(const LoadingEvent& e) {
-  if (e.bytes == 0) return fmt::format("reading data for {}", Duration(e.seconds));
+  if (e.bytes == 0) return fmt::format("preparing data for {}", Duration(e.seconds));
   const std::string total = e.total > 0 ? fmt::format(" of {}", Bytes(double(e.total))) : "";
   return fmt::format("reading data: {}{} in {}", Bytes(double(e.bytes)), total,
                      Duration(e.seconds));
