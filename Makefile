@@ -57,7 +57,8 @@ figure:  ## measures one, or all of a page (NAME=plan.md), again and puts them t
 	@python3 bench/figures.py $(NAME) $(if $(QUICK),--quick)
 
 paper-%: build  ## a paper's tables beside ours: paper-omnivore, paper-hogbatch, paper-gossip, paper-slide, paper-easgd; QUICK=1 for a try
-	@cmake --build build/release --target virtual_run
+	@tools/setup build test
+	@[ -e build/release/tests ] || cmake --preset release $(CONFIGURE)
 	@python3 bench/paper.py $* $(if $(QUICK),--quick)
 
 format:  ## rewrite the code in the house's format

@@ -114,16 +114,16 @@ def seconds_to(curve, goal):
 
 
 def best_curves(results):
-    """(goal, {method: curve at its best rate}); results: points and run by method and rate."""
+    """(goal, {method: its best rate}, {method: its curve}); results: points and run by method and rate."""
     curves = {key: smooth(points) for key, (points, run) in results.items() if points and not run.diverged}
     first = min(points[0][2] for points, _ in results.values() if points)  # before it has learned or diverged
     steady = [key for key in curves if sum(point[1] for point in results[key][0]) >= 8 * SMOOTH] or list(curves)  # with little noise
     goal = first - 0.95 * (first - min(loss for key in steady for _, loss in curves[key]))
-    best = {}
-    for (method, _), curve in curves.items():
-        if curve:
-            best[method] = min(best.get(method, curve), curve, key=lambda one: (seconds_to(one, goal) or 1e9, one[-1][1]))
-    return goal, best
+    rates = {}
+    for method, rate in (key for key, curve in curves.items() if curve):
+        rates[method] = min(rates.get(method, rate), rate,
+                            key=lambda one: (seconds_to(curves[method, one], goal) or 1e9, curves[method, one][-1][1]))
+    return goal, rates, {key[0]: curves[key] for key in rates.items()}
 
 
 @part(sets=list(SETS), methods=list(METHODS), seconds=0.0, width=512, jobs=CORES, cpu=CPU, gpu=GPU, plots="",
@@ -137,7 +137,8 @@ def goal(arguments):
         job, seconds = set_job(name, arguments.width, arguments.runs), arguments.seconds or SETS[name][2]
         keys = [(method, rate) for method in arguments.methods for rate in METHODS[method][2]]
         runs = at_once(lambda key: losses_of(job, *key, seconds, arguments), keys, arguments.jobs)
-        found[name] = best_curves(dict(zip(keys, runs)))
+        goal, _, curves = best_curves(dict(zip(keys, runs)))
+        found[name] = goal, curves
         if arguments.plots:
             thin = {method: curve[::max(1, len(curve) // 300)] for method, curve in found[name][1].items()}
             pathlib.Path(arguments.plots, f"{name}.svg").write_text(plot({name: thin}, "Loss", x_log=False, below="virtual seconds"))

@@ -1,4 +1,4 @@
-"""The programs of bench/ and tests/ that benchmarks run: built where they are missing."""
+"""The programs of bench/ and tests/ that benchmarks run: brought up to date."""
 import os
 import subprocess
 import sys
@@ -7,6 +7,7 @@ import threading
 from lib.places import BUILD
 
 ONE_AT_A_TIME = threading.Lock()
+READY = set()
 
 
 def build(name):
@@ -14,14 +15,14 @@ def build(name):
     if not (BUILD / "build.ninja").exists():
         raise RuntimeError(f"{BUILD} has no configured build: run make build")
     command = ["cmake", "--build", str(BUILD), "--target", name]
-    print("building:", *command, file=sys.stderr, flush=True)
+    print("bringing up to date:", *command, file=sys.stderr, flush=True)
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
 def program(name, folder="bench"):
-    """The path of a program, which is built if it is missing, unless YOKE_BENCH_BUILD says which build to take."""
-    path = BUILD / folder / name
+    """The path of a program, which is up to date, unless YOKE_BENCH_BUILD says which build to take."""
     with ONE_AT_A_TIME:
-        if not path.exists() and "YOKE_BENCH_BUILD" not in os.environ:
+        if name not in READY and "YOKE_BENCH_BUILD" not in os.environ:
             build(name)
-    return path
+        READY.add(name)
+    return BUILD / folder / name

@@ -75,10 +75,11 @@ class Trained:
         keys = [(method, rate) for method in (CPU, GPU, FIXED, ADAPTIVE)
                 for rate in sorted({one[method], *([] if arguments.one_rate else METHODS[method][2])})]
         results = dict(zip(keys, at_once(lambda key: losses_of(job, *key, seconds, arguments), keys, arguments.jobs)))
-        self.goal, self.curves = best_curves(results)
+        self.goal, rates, self.curves = best_curves(results)
         self.seconds = {method: seconds_to(curve, self.goal) for method, curve in self.curves.items()}
-        self.runs = {method: run for (method, _), (_, run) in results.items() if not run.diverged}
-        self.points = {method: points for (method, _), (points, run) in results.items() if not run.diverged}
+        rates = {method: rate for (method, rate), (_, run) in results.items() if not run.diverged} | rates
+        self.points = {key[0]: results[key][0] for key in rates.items()}
+        self.runs = {key[0]: results[key][1] for key in rates.items()}
 
     def node(self, method, measure):
         return self.runs[method].end["node"][measure]

@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "plan/support/small_job.h"
+#include "plan/tuning.h"
 
 namespace yoke::search_test {
 
@@ -62,6 +63,32 @@ TEST(Search, ASlowNetworkMakesItLeaveTheDefault) {
   }
   EXPECT_EQ(leaders, 4U);
   EXPECT_EQ(strategies.size(), leaders);
+}
+
+/// The rate that trials of other parts tell is a key of the candidate; a note names the chosen
+/// one's.
+TEST(Search, EachCandidateHasTheRateThatFitsIt) {
+  const TemporaryFolder folder("yoke-search-test");
+  const Job job = SmallJob(
+      {{"cluster.replicas", "4"}, {"train.learning_rate", "0.5"}, {"data.train_size", "6400"}});
+  const DataSets data = OpenData(job.data(), job.seed());
+  const RunRequest run;
+  const auto machines = Cluster(4, 1e-3, 1e5);
+  const Plan plan = Search(
+      {.job = job,
+       .data = data,
+       .run = run,
+       .machines = machines,
+       .choices = {.open = {"cluster.strategy"}, .only = {"allreduce", "local_sgd"}},
+       .noise_scale = 1000,
+       .rate_of =
+           [](const Job& its) { return its.cluster.String("strategy") == "local_sgd" ? 0.25 : 0; },
+       .folder = folder.path()});
+  for (const Candidate& one : plan.candidates)
+    if (one.dropped.empty() || one.is_default)
+      EXPECT_EQ(SettingOf(JobOf(job, one)).rate, one.is_default ? 0.5 : 0.25) << one.name;
+  EXPECT_EQ(plan.best().strategy, "local_sgd");
+  EXPECT_THAT(plan.notes, Contains(plan.best().name + " has learning rate 0.25"));
 }
 
 TEST(Search, AFastNetworkKeepsTheDefault) {
