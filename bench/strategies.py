@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Strategies beside each other: on simulated clusters in virtual time (bench/virtual_run.cc), and at many rates and batches.
 
-usage: bench/strategies.py table|settings|diloco|steps|whole|twins [options]      --help of a part has its options
+usage: bench/strategies.py table|settings|diloco|steps|whole|twins|forms [options]      --help of a part has its options
 
 The jobs in virtual time are examples/strategies/*.toml: LeNet on Fashion-MNIST, rate 0.02 falling by a cosine, momentum 0.9, and a
 whole batch of 64, of which each replica has its part. One replica a node; computing is as STEP_SECONDS says.
@@ -314,6 +314,38 @@ def beside(ours, plain, level):
     highest = least_accuracy([ours, plain])
     ratios = [ours.reaches(value) / plain.reaches(value) for value in (min(level, highest), highest)]
     return [f"{ratios[0]:.2f}", f"{ratios[1]:.2f} at {highest:.3f}", f"{ours.accuracy:.4f}, {plain.accuracy:.4f}"]
+
+
+# Of compute_groups as published train.batch is a group's, of two replicas here.
+BOTH_FORMS = {"async_sgd": {}, "async_msgd": {}, "hogwild_sgd": {}, "compute_groups": {"cluster.groups": 2}}
+MORE_OF_FORM = {("compute_groups", "paper"): {"train.batch": WHOLE_BATCH // 2}}
+
+
+@part(strategies=list(BOTH_FORMS), replicas=4, rates=[0.02, 0.005], level=0.87, epochs=4, gbits=10.0, at_once=2, set=[],
+      quick={"strategies": ["hogwild_sgd"], "rates": [0.02], "epochs": 1, "level": 0.5})
+def forms(arguments):
+    """Strategies as published and in the default form, each with the best of --rates: the rate, accuracy and seconds to --level."""
+    def cells(name, form):
+        def one(rate):  # the jobs have the first rate
+            more = {**BOTH_FORMS[name], "cluster.form": form, **MORE_OF_FORM.get((name, form), {})}
+            return run(name, arguments.replicas, arguments, more | ({"train.learning_rate": rate} if rate != 0.02 else {}), accept=[DIVERGED])
+
+        found = {rate: its for rate, its in zip(arguments.rates, at_once(one, arguments.rates, arguments.at_once)) if not its.diverged}
+        if not found:
+            return ["diverges", ""], None
+        seconds = {rate: its.reaches(arguments.level) or float("inf") for rate, its in found.items()}
+        best = min(found, key=lambda rate: (seconds[rate], -found[rate].accuracy))
+        return [f"{best:g}", f"{found[best].accuracy:.4f}"], seconds[best]
+
+    def rows():
+        for name in arguments.strategies:
+            (paper, slow), (ours, fast) = (cells(name, form) for form in FORMS)
+            reached = bool(slow and fast and max(slow, fast) < float("inf"))
+            yield [f"`{name}`", *paper, *ours, *([say(slow, ".2f"), say(fast, ".2f"), f"{slow / fast:.2f}"] if reached else ["not reached"])]
+
+    print_table(["strategy", "as published: rate", "accuracy", "default form: rate", "accuracy", f"s to {arguments.level}, published", "default", "times"],
+                rows())
+    return f"{arguments.replicas} replicas, one run each, seed 1"
 
 
 if __name__ == "__main__":
