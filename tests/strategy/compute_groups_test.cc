@@ -11,28 +11,6 @@ test::LabSettings Settings(int groups) {
           .rate = 0.03};
 }
 
-TEST(ComputeGroups, AreSynchronousInsideAndAsynchronousBetween) {
-  const ExchangeCounts counts = test::ExpectAsTold(
-      {.settings = Settings(3),
-       .story = {.seconds = {1, 1.3717, 0.4931}, .steps = 12, .rate = 0.01, .momentum = 0.9},
-       .team = 2});
-  EXPECT_EQ(counts.updates, 36);
-  EXPECT_EQ(counts.examples, 72);
-}
-
-TEST(ComputeGroups, TakeTheFullRateInThePapersForm) {
-  test::LabSettings settings = Settings(3);
-  settings.options.emplace_back("form", "paper");
-  settings.steps_per_epoch = 100;
-  test::ExpectAsTold({.settings = settings,
-                      .story = {.seconds = {1, 1.3717, 0.4931},
-                                .steps = 12,
-                                .rate = 0.03,
-                                .momentum = 0.9,
-                                .predicts = false},
-                      .team = 2});
-}
-
 TEST(ComputeGroups, CompressTheirMeansOnTheWayToTheServer) {
   const auto compressed = [](int groups) {
     test::LabSettings settings = Settings(groups);
@@ -124,12 +102,6 @@ TEST(ComputeGroups, CopyEachBucketFromTheDeviceBeforeItLeaves) {
 
 TEST(ComputeGroups, GoOnFromACheckpoint) {
   test::ExpectGoesOnFromACheckpoint(Settings(2), {1, 1, 1.3717, 1.3717});
-}
-
-TEST(ComputeGroups, OfOneRankEachAreAsyncMsgd) {
-  test::ExpectAsTold(
-      {.settings = Settings(3),
-       .story = {.seconds = {1, 1.3717, 0.4931}, .steps = 12, .rate = 0.01, .momentum = 0.9}});
 }
 
 TEST(ComputeGroups, AreTheSameFromARankThatOnlyServes) {
