@@ -25,7 +25,7 @@ struct HogbatchSettings {
   /// updates of others in the meantime are lost (as in the paper's program; for comparison).
   bool overwrite = false;
   bool locked = false;         ///< Updates take locks, so that none is lost.
-  bool paper_form = false;     ///< As published: see kFormHelp in executors/hogbatch_options.h.
+  bool paper_form = false;     ///< As published: see docs/executors/hogbatch.md.
   bool measure_least = false;  ///< Find the devices' least batches with their first examples.
 };
 
