@@ -47,18 +47,24 @@ class BatchSizes {
 
   /// The size of the device's next batch. It changes at most once in `workers` requests, whoever
   /// asks.
+  int64_t Next(size_t device) const {
+    return asked_[device] % s_.limits[device].workers == 0 ? Adapted(device) : sizes_[device];
+  }
+  /// The same, where the device takes that batch.
   int64_t Ask(size_t device) {
-    if (asked_[device]++ % s_.limits[device].workers == 0) Adapt(device);
+    sizes_[device] = Next(device);
+    ++asked_[device];
     return sizes_[device];
   }
   void Updated(size_t device, int64_t updates) {
     updates_[device] += double(updates) * (s_.limits[device].cpu ? s_.beta : 1);
   }
 
-  Value State(size_t device) const {
-    Table state = {{"size", sizes_[device]},
-                   {"least", s_.limits[device].least},
-                   {"updates", updates_[device]}};
+  /// `least`: with the least batch.
+  Value State(size_t device, bool least = true) const {
+    Table state = {{"size", sizes_[device]}};
+    if (least) state.emplace_back("least", s_.limits[device].least);
+    state.emplace_back("updates", updates_[device]);
     if (s_.adaptive) state.emplace_back("asked", asked_[device]);
     return state;
   }
@@ -73,18 +79,19 @@ class BatchSizes {
   }
 
  private:
-  void Adapt(size_t device) {
-    if (!s_.adaptive || sizes_.size() < 2) return;
-    int64_t& size = sizes_[device];
+  int64_t Adapted(size_t device) const {
+    const int64_t size = sizes_[device];
+    if (!s_.adaptive || sizes_.size() < 2) return size;
     double least = std::numeric_limits<double>::infinity(), most = 0;
     for (size_t i = 0; i < updates_.size(); ++i)
       if (i != device) least = std::min(least, updates_[i]), most = std::max(most, updates_[i]);
     const Limits& limits = s_.limits[device];
     const auto now = static_cast<double>(size);
     if (updates_[device] < least)
-      size = std::max(static_cast<int64_t>(now / s_.alpha), limits.least);
-    else if (updates_[device] > most)
-      size = std::min(static_cast<int64_t>(std::ceil(now * s_.alpha)), limits.most);
+      return std::max(static_cast<int64_t>(now / s_.alpha), limits.least);
+    if (updates_[device] > most)
+      return std::min(static_cast<int64_t>(std::ceil(now * s_.alpha)), limits.most);
+    return size;
   }
 
   Settings s_;

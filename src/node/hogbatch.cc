@@ -60,6 +60,8 @@ Hogbatch::Hogbatch(const HogbatchSettings& settings, const ExecutorContext& cont
       channel_(context.node ? *context.node : LocalWorld()),
       sizes_(settings.sizes),
       usage_(context.devices) {
+  for (const Device* device : context.devices)
+    measured_.push_back(!settings.measure_least || device->IsHost());
   shared_.immediate = context.rule->IsPlainDescent() && context.state->UpdatesAlike() &&
                       context.clip_norm <= 0 && !settings.locked && !InVirtualTime(channel_);
   try {
@@ -136,7 +138,8 @@ StepResult Hogbatch::RunRound(WorkSource& source, const ParamView& params) {
   usage_.Passed(channel_.Now() - began);
   context_.state->steps += shared_.updates;
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
-  Check(bad_ >= 0 || (drained_ && dealt_ == done_), "every example is dealt and done once");
+  Check(bad_ >= 0 || (drained_ && returned_.empty() && dealt_ == done_),
+        "every example is dealt and done once");
   return {.loss = done_ > 0 ? loss_ / static_cast<double>(done_) : 0, .examples = done_};
 }
 
@@ -157,17 +160,20 @@ void Hogbatch::Answer(const ScheduleWork& report) {
   Examples given = std::move(member.given.front());
   member.given.pop_front();
   if (report.kind == ScheduleWork::kDone) return;
-  measured_ = true;
+  measured_[member.device] = true;
   sizes_.SetLeast(member.device, report.least);
   Return(std::move(given));
 }
 
-/// Devices first: fast CPU threads could end the round before they have any.
+/// Devices first: fast CPU threads could end the round before they have any. Before those come the
+/// ones that measure: a batch of another may be all that is left.
 void Hogbatch::AssignToAll() {
-  for (const bool on_cpu : {false, true})
+  const auto turn = [this](const Member& member) {
+    return member.on_cpu ? 2 : measured_[member.device] ? 1 : 0;
+  };
+  for (int now = 0; now < 3; ++now)
     for (const auto& member : members_)
-      if (member->on_cpu == on_cpu && member->works && member->given.empty())
-        Assign(*member, false);
+      if (turn(*member) == now && member->works && member->given.empty()) Assign(*member, false);
 }
 
 /// Gives a worker its next examples, if there are any: to a device also `beside` those that it
@@ -175,25 +181,12 @@ void Hogbatch::AssignToAll() {
 void Hogbatch::Assign(Member& member, bool beside) {
   ExecuteWork work = {.kind = ExecuteWork::kNothing};
   Examples examples;
-  const bool measures = settings_.measure_least && !measured_ && !member.on_cpu && !beside;
+  const bool measures = !measured_[member.device];
   const bool any = !broken_off_ && (!drained_ || !returned_.empty());
   const bool wants = !beside || (!settings_.paper_form && member.given.size() == 1);
   if (any && wants) {
-    work.batch = measures ? sizes_.most(member.device) : sizes_.Ask(member.device);
-    const int64_t most = SizeFor(member, work.batch);
-    if (!returned_.empty() && !measures) {
-      // A contiguous part of what one call of Take has added.
-      Examples& rest = returned_.back();
-      const auto end =
-          rest.begin() + std::min<int64_t>(std::max<int64_t>(most, 1), std::ssize(rest));
-      examples.assign(rest.begin(), end);
-      rest.erase(rest.begin(), end);
-      if (rest.empty()) returned_.pop_back();
-    } else if (most > 0) {
-      const WorkRate rate = source_->Take(most, examples);
-      drained_ = examples.empty();
-      if (!drained_) rate_ = rate;
-    }
+    work.batch = measures ? sizes_.most(member.device) : sizes_.Next(member.device);
+    Deal(member, SizeFor(member, work.batch), examples);
     work.learning_rate = rate_.learning_rate;
     const int64_t size = std::min<int64_t>(work.batch, std::ssize(examples));
     work.rate_examples = RateExamples(member, size);
@@ -201,11 +194,29 @@ void Hogbatch::Assign(Member& member, bool beside) {
   }
   if (examples.empty() && !beside) return;
   if (!examples.empty()) {
+    if (!measures) sizes_.Ask(member.device);
     dealt_ += std::ssize(examples);
     member.given.push_back(examples);
   }
   work.cpu_threads = CpuThreadsAtWork();
   Send(member, work, examples);
+}
+
+/// At most so many: of those that were returned, or new ones.
+void Hogbatch::Deal(const Member& member, int64_t most, Examples& examples) {
+  if (!returned_.empty()) {
+    // A contiguous part of what one call of Take has added.
+    Examples& rest = returned_.back();
+    if (member.given.empty()) most = std::max<int64_t>(most, 1);
+    const auto end = rest.begin() + std::min<int64_t>(most, std::ssize(rest));
+    examples.assign(rest.begin(), end);
+    rest.erase(rest.begin(), end);
+    if (rest.empty()) returned_.pop_back();
+  } else if (most > 0) {
+    const WorkRate rate = source_->Take(most, examples);
+    drained_ = examples.empty();
+    if (!drained_) rate_ = rate;
+  }
 }
 
 /// Examples for which the rate of an update of `batch` is meant: those of a step. Batches that grow
@@ -318,7 +329,7 @@ Value Hogbatch::State() const {
   if (context_.devices.size() < 2) return Value(Table{});
   Table batches;
   for (size_t d = 0; d < context_.devices.size(); ++d)
-    batches.push_back({context_.devices[d]->name(), sizes_.State(d)});
+    batches.push_back({context_.devices[d]->name(), sizes_.State(d, measured_[d])});
   return Table{{"devices", usage_.State()}, {"batches", batches}};
 }
 
@@ -326,12 +337,11 @@ void Hogbatch::Restore(const Value& state) {
   if (const Value* devices = state.Find("devices")) usage_.Restore(*devices);
   const Value* batches = state.Find("batches");
   if (!batches) return;
-  measured_ = true;
   for (size_t d = 0; d < context_.devices.size(); ++d)
-    if (const Value* saved = batches->Find(context_.devices[d]->name()))
+    if (const Value* saved = batches->Find(context_.devices[d]->name())) {
       sizes_.Restore(d, *saved);
-    else
-      measured_ = false;
+      if (saved->Find("least")) measured_[d] = true;
+    }
 }
 
 }  // namespace yoke

@@ -25,7 +25,7 @@ struct HogbatchSettings {
   /// updates of others in the meantime are lost (as in the paper's program; for comparison).
   bool overwrite = false;
   bool locked = false;         ///< Updates take locks, so that none is lost.
-  bool paper_form = false;     ///< As published: see kFormHelp in executors/hogbatch_options.h.
+  bool paper_form = false;     ///< As published: see docs/executors/hogbatch.md.
   bool measure_least = false;  ///< Find the devices' least batches with their first examples.
 };
 
@@ -59,6 +59,7 @@ class Hogbatch : public Executor {
   void Answer(const ScheduleWork& report);
   void Assign(Member& member, bool beside);
   void AssignToAll();
+  void Deal(const Member& member, int64_t most, Examples& examples);
   int64_t SizeFor(const Member& member, int64_t batch) const;
   int64_t RateExamples(const Member& member, int64_t batch) const;
   void Send(const Member& member, const ExecuteWork& work, const Examples& examples) const;
@@ -77,8 +78,8 @@ class Hogbatch : public Executor {
   std::vector<std::unique_ptr<Member>> members_;
   BatchSizes sizes_;
   DeviceUsage usage_;
-  bool measured_ = false;
-  int bad_ = -1;  ///< The worker whose loss was not finite in the last round.
+  std::vector<bool> measured_;  ///< By device: its least batch is known.
+  int bad_ = -1;                ///< The worker whose loss was not finite in the last round.
 
   // Of a round.
 

@@ -28,7 +28,7 @@ class AllReduce : public Strategy {
         statistics_(context.params.layout()),
         rows_(context.params.layout()),
         row_staging_(context.params.layout(), *context.params.values().device),
-        buckets_(context.params.layout(), BucketElements(options, world_)),
+        buckets_(context.params.layout(), BucketElements(options.Float("bucket_mb"), world_)),
         thread_(context.world, nullptr, *context.params.values().device) {
     const ParamLayout& layout = context.params.layout();
     if (accumulate_ == 1) return;
@@ -214,7 +214,7 @@ class AllReduce : public Strategy {
 
 Cost Estimate(const Options& options, const ExchangeSize& size) {
   if (size.world == 1) return {};
-  const int64_t buckets = EstimateBuckets(options, size);
+  const int64_t buckets = EstimateBuckets(options.Float("bucket_mb"), size);
   Cost cost = CostOfAllReduce(size.bytes / buckets, size.world);
   if (const Compressor compressor(options, 0); compressor.kind() != Compression::kNone)
     cost = CostOfSumCompressed(compressor, size.bytes / buckets / 4, size.world);

@@ -31,11 +31,15 @@ std::unique_ptr<Strategy> MakeServed(const Options& options, const StrategyConte
       context, ReadServerOptions(options, context, world - ServersOf(options, world), Racing));
 }
 
+constexpr const char* kFormHelp =
+    "Paper: each gradient at the full rate, from the first update on; a velocity sums steps. Yoke: "
+    "rate_scale, slow_start and predict_weights make up for late gradients.";
+
 template <bool Racing>
 StrategyEntry Entry(const char* name, const char* summary) {
   return {.name = name,
           .summary = summary,
-          .options = ServerOptions(Racing),
+          .options = ServerOptions(Racing, kFormHelp),
           .servers = ServersOf,
           .team = EachAlone,
           .sums_steps = IsPaperForm,

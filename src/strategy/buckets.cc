@@ -35,13 +35,13 @@ OptionSpec BucketOption(double fallback) {
           .maximum = 1 << 20};
 }
 
-int64_t BucketElements(const Options& options, const Communicator& world) {
-  const double elements = options.Float("bucket_mb") * (1 << 20) / SizeOf(DType::kF32);
+int64_t BucketElements(double megabytes, const Communicator& world) {
+  const double elements = megabytes * (1 << 20) / SizeOf(DType::kF32);
   return static_cast<int64_t>(elements / VirtualTime(world).scale());
 }
 
-int64_t EstimateBuckets(const Options& options, const ExchangeSize& size) {
-  const auto bucket = static_cast<int64_t>(options.Float("bucket_mb") * (1 << 20));
+int64_t EstimateBuckets(double megabytes, const ExchangeSize& size) {
+  const auto bucket = static_cast<int64_t>(megabytes * (1 << 20));
   return std::clamp<int64_t>(size.bytes / std::max<int64_t>(bucket, 1), 1,
                              std::max<int64_t>(size.slices, 1));
 }

@@ -55,9 +55,9 @@ class Buckets {
 
 /// The option bucket_mb.
 OptionSpec BucketOption(double fallback);
-/// Its elements in a world that may bill a shrunken model.
-int64_t BucketElements(const Options& options, const Communicator& world);
+/// Elements of a bucket of so many megabytes in a world that may bill a shrunken model.
+int64_t BucketElements(double megabytes, const Communicator& world);
 /// Number of buckets of a model, for an estimate.
-int64_t EstimateBuckets(const Options& options, const ExchangeSize& size);
+int64_t EstimateBuckets(double megabytes, const ExchangeSize& size);
 
 }  // namespace yoke

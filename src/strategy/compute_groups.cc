@@ -31,6 +31,12 @@ int GroupsOf(const Options& options, int workers) {
   return groups;
 }
 
+/// The paper sends layer by layer.
+double BucketMegabytes(const Options& options) {
+  if (options.Has("bucket_mb")) return options.Float("bucket_mb");
+  return IsPaperForm(options) ? 0 : 1;
+}
+
 /// A server of its own is a group of its own, the first.
 int GroupOf(const StrategyContext& context, const ServerSettings& settings) {
   const int worker = context.world.rank() - settings.servers;
@@ -226,7 +232,14 @@ std::vector<OptionSpec> GroupOptions() {
                "all groups: replicas send it activations instead of gradients.",
        .tries = {true}},
       BucketOption(1.0)};
-  std::ranges::move(ServerOptions(false), std::back_inserter(options));
+  options.back().fallback = {};
+  options.back().help =
+      "Minimum megabytes of gradients that are sent together; by default 1, and 0, layer by layer, "
+      "in the paper's form.";
+  constexpr const char* kFormHelp =
+      "Paper: a group's k replicas, and a served head, compute train.batch together; full rate, a "
+      "velocity of steps, layer by layer. Yoke: each computes it; made for late gradients.";
+  std::ranges::move(ServerOptions(false, kFormHelp), std::back_inserter(options));
   return options;
 }
 
@@ -245,7 +258,8 @@ ServerSettings SettingsOf(const Options& options, const StrategyContext& context
 
 std::unique_ptr<Strategy> MakeGroups(const Options& options, const StrategyContext& context) {
   ServerSettings settings = SettingsOf(options, context);
-  const Buckets buckets(context.params.layout(), BucketElements(options, context.world),
+  const Buckets buckets(context.params.layout(),
+                        BucketElements(BucketMegabytes(options), context.world),
                         settings.head_slice);
   const int team = (context.world.size() - settings.servers) / settings.workers;
   settings.cuts = CutsOf(buckets, team);
@@ -257,8 +271,10 @@ Cost EstimateGroups(const Options& options, const ExchangeSize& size) {
   const int workers = size.world - ServersOf(options, size.world);
   const int groups = GroupsOf(options, workers);
   const int64_t bytes = size.bytes - (head ? size.head_bytes : 0);
-  const auto buckets = static_cast<double>(
-      workers > 1 ? EstimateBuckets(options, {.bytes = bytes, .slices = size.slices}) : 1);
+  const auto buckets =
+      static_cast<double>(workers > 1 ? EstimateBuckets(BucketMegabytes(options),
+                                                        {.bytes = bytes, .slices = size.slices})
+                                      : 1);
   const double in_groups = 2.0 * (workers - groups);  // up a tree and down, in f32
   const double pushes = ReadCompression(options).kind == Compression::kNone ? buckets : 1;
   const double answers = workers > groups ? buckets : 1;

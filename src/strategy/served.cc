@@ -72,11 +72,9 @@ double EffectiveRateScale(const Options& options, const UpdateRule& rule, double
   return settings.Scaled(learning_rate, scale) / learning_rate;
 }
 
-std::vector<OptionSpec> ServerOptions(bool racing) {
+std::vector<OptionSpec> ServerOptions(bool racing, const char* form_help) {
   std::vector<OptionSpec> options = {
-      FormOption("yoke", /*paper_by_default=*/false,
-                 "Paper: the server takes each gradient at the full rate from the first update on. "
-                 "Yoke: rate_scale, slow_start and predict_weights make up for late gradients."),
+      FormOption("yoke", /*paper_by_default=*/false, form_help),
       {.name = "servers",
        .type = OptionType::kInt,
        .fallback = 0,

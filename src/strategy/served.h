@@ -10,7 +10,7 @@ namespace yoke {
 
 /// The options of a server: form, servers, rate_scale, slow_start, scale_by_staleness,
 /// predict_weights, staleness_bound (except for racing ones), and those of compression.
-std::vector<OptionSpec> ServerOptions(bool racing);
+std::vector<OptionSpec> ServerOptions(bool racing, const char* form_help);
 /// The highest rate at which no model that was tried was worse off for late gradients: what P of
 /// them move the model by is at most 0.3 (docs/strategies/async_sgd.md, Rates). 0: not known.
 double SteadyRate(const UpdateRule& rule, int workers);

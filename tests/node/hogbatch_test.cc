@@ -119,6 +119,23 @@ TEST(HogbatchOnOneDevice, EndsWithWhatTheDeviceThrew) {
   EXPECT_THROW(job.Run(DrawnBatch(100, 0)), Error);  // nobody is left
 }
 
+/// The device that goes on takes what the other has measured with, or had in hand.
+TEST(HogbatchOnDevices, GoOnWithoutOneThatFailsAsItMeasures) {
+  for (int waits = 3; waits < 12; ++waits) {
+    BreakingDevice device(waits);
+    const auto other = NewEmulatedDevice(1, {});
+    for (const char* form : {"paper", "yoke"}) {
+      Job job({.devices = {&device, other.get()},
+               .executor = "adaptive_hogbatch",
+               .node = {{"form", form}},
+               .widths = {12}});
+      for (int round = 0; round < 3; ++round)
+        EXPECT_EQ(job.Run(DrawnBatch(100, round)).examples, 100) << form << waits;
+      EXPECT_TRUE(job.executor().State().Find("batches")->Find("emulated:1")->Find("least"));
+    }
+  }
+}
+
 /// What goes wrong, and in which class.
 enum class Fault : uint8_t { kRead, kTake, kDone, kDeviceThrows, kDeviceStalls };
 
@@ -289,6 +306,8 @@ TEST(BatchSizes, FollowTheRuleOfThePaper) {
   EXPECT_EQ(sizes.Ask(1), 64);  // ahead, but at its most
   EXPECT_EQ(sizes.Ask(0), 1);   // behind, but at its least
   for (int i = 0; i < 3; ++i) sizes.Updated(0, 1);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(sizes.Next(0), 2);  // nothing is taken
+  EXPECT_EQ(sizes.all(), (std::vector<int64_t>{1, 64}));
   EXPECT_EQ(sizes.Ask(0), 2);   // 1.5 updates, ahead
   EXPECT_EQ(sizes.Ask(1), 32);  // 1, behind
   EXPECT_EQ(sizes.Ask(1), 16);

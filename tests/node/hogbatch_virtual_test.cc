@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "comm/simulated.h"
+#include "node/adaptive_batch_sizes.h"
 #include "node/support/curves.h"
 #include "node/support/job.h"
 #include "tensor/emulated.h"
@@ -37,9 +38,15 @@ SpeedCurve DeviceCurve() {
 struct Outcome {
   std::vector<float> change;  ///< Of the values.
   std::vector<DeviceWork> work;
+  Value state;  ///< The executor's, for a checkpoint.
   int64_t updates = 0;
   double seconds = 0;
 
+  /// "size", "least", "updates" or "asked" of a device's batches; -1: not there.
+  int64_t Of(const std::string& device, const char* key) const {
+    const Value* value = state.Find("batches")->Find(device)->Find(key);
+    return value ? *value->AsInt() : -1;
+  }
   /// Fraction of the examples that the device computed.
   double DevicePart() const {
     return double(work[1].examples) / double(work[0].examples + work[1].examples);
@@ -77,6 +84,7 @@ class HogbatchInVirtualTime : public testing::Test {
       const std::vector<float> after = job.Values();
       for (size_t i = 0; i < after.size(); ++i) outcome.change[i] = after[i] - outcome.change[i];
       outcome.work = job.executor().Work();
+      outcome.state = job.executor().State();
       outcome.updates = job.state().steps;
     });
     return outcome;
@@ -222,6 +230,66 @@ TEST_F(HogbatchInVirtualTime, AdaptiveAtBothLimitsHasTheSharesOfTheTimes) {
   EXPECT_GT(expected, 0.81);  // the most in the paper
   EXPECT_NEAR(double(outcome.work[0].updates) / double(outcome.updates), expected, 0.01);
   EXPECT_NEAR(double(outcome.work[0].examples) / double(outcome.work[0].updates), kCpuBatch, 0.1);
+}
+
+/// Of a pass alone, with copies: what is left of `most` at half of the device's speed.
+int64_t LeastOf(int64_t most, const Graph& graph, const SpeedCurve& device) {
+  return LeastBatch(most, [&](int64_t size) {
+    Cost cost = graph.Price(size);
+    cost.device_bytes = 2.0 * 4 * double(graph.layout().size());
+    return device.Seconds(cost, {.examples = size});
+  });
+}
+
+/// Each device alone would measure with all of the round.
+TEST_F(HogbatchInVirtualTime, MeasuresTheLeastBatchOfEachDevice) {
+  const auto other = NewEmulatedDevice(1, {});
+  for (const char* form : {"paper", "yoke"})
+    for (const bool with_cpu : {false, true}) {
+      JobSettings settings = Settings("adaptive_hogbatch");
+      settings.devices = {device_.get(), other.get()};
+      if (with_cpu) settings.devices.push_back(&Cpu());
+      settings.node = {{"form", form}};
+      const Outcome outcome = Round(settings, DrawnBatch(640, 0));
+      const int64_t least = LeastOf(640, Job(settings).graph(), DeviceCurve());
+      for (const char* name : {"emulated:0", "emulated:1"}) {
+        if (form == std::string("paper"))
+          EXPECT_EQ(outcome.Of(name, "least"), least) << name << with_cpu;
+        else
+          EXPECT_GT(outcome.Of(name, "least"), 1) << name << with_cpu;
+      }
+    }
+}
+
+/// Near the end of a round a device asks for batches that it does not get.
+TEST_F(HogbatchInVirtualTime, SizesMoveWithBatchesAlone) {
+  JobSettings settings = Settings("adaptive_hogbatch");
+  settings.node = {{"hogbatch_device_batch", 64}, {"adaptive_device_least", 2}};
+  const Outcome outcome = Round(settings, DrawnBatch(600, 0));
+  EXPECT_EQ(outcome.Of("emulated:0", "asked"), outcome.work[1].updates);
+}
+
+/// Ma and Rusu: from 1 to 64 examples a thread; a device at most 8192, and no less than keeps it
+/// half busy. The threads, which are ahead here, come to their most.
+TEST_F(HogbatchInVirtualTime, LimitsByDefaultAreThePapers) {
+  SpeedCurve slow = DeviceCurve();
+  slow.operations_per_second = 1e6;
+  slow.half_batch = 500;
+  JobSettings settings = Settings("adaptive_hogbatch");
+  settings.node = {{"form", "paper"}};
+  Job job(settings);
+  const Outcome start = {.state = job.executor().State()};
+  EXPECT_EQ(start.Of("cpu", "size"), 1);
+  EXPECT_EQ(start.Of("cpu", "least"), 1);
+  EXPECT_EQ(start.Of("emulated:0", "size"), 8192);
+  EXPECT_EQ(start.Of("emulated:0", "least"), -1);
+
+  const Outcome end = Round(settings, DrawnBatch(9000, 0), slow);
+  EXPECT_EQ(end.Of("cpu", "size"), 64);
+  EXPECT_EQ(end.work[1].examples, 8192 / 2);  // it measured with 8192, and was behind then
+  EXPECT_EQ(end.work[1].updates, 1);
+  EXPECT_EQ(end.Of("emulated:0", "least"), LeastOf(8192, job.graph(), slow));
+  EXPECT_GT(end.Of("emulated:0", "least"), 8192 / 64);
 }
 
 TEST_F(HogbatchInVirtualTime, EndsWhereADevicesSpeedIsNotKnown) {

@@ -1,4 +1,4 @@
-// ad_psgd: its recurrence in a scripted order, what averaging keeps, and pauses.
+// ad_psgd: what averaging keeps, and pauses.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -26,58 +26,6 @@ TEST(AdPsgdAlone, IsTheRule) {
     alone.Steps();
     EXPECT_EQ(none.Model(), alone.Model());
   });
-}
-
-/// Two ranks whose gradients take 10 and 35 seconds, a snapshot's way 1: what happens, second by
-/// second.
-class Script {
- public:
-  explicit Script(const std::vector<float>& start) {
-    for (auto* values : {&weights_[0], &weights_[1]}) values->assign(start.begin(), start.end());
-    for (int second = 0; second <= 70; ++second) {
-      for (int rank : {0, 1})
-        if (second % kSeconds[rank] == 0) StepAndView(rank, second > 0);
-      if (second % kSeconds[0] == 1 && second < 70) Average();
-    }
-  }
-  static constexpr int kSeconds[] = {10, 35};
-  const std::vector<double>& weights(int rank) const { return weights_[rank]; }
-
- private:
-  void StepAndView(int rank, bool step) {
-    for (int64_t i = 0; step && i < kCount; ++i)
-      if (!Lab::Padding(i))
-        weights_[rank][i] -= 0.1 * (copies_[rank][i] - rank - static_cast<double>(i) / 10);
-    copies_[rank] = weights_[rank];
-  }
-  void Average() {
-    for (int64_t i = 0; i < kCount; ++i)
-      weights_[0][i] = weights_[1][i] = (weights_[0][i] + weights_[1][i]) / 2;
-  }
-
-  std::vector<double> weights_[2], copies_[2];
-};
-
-TEST(AdPsgdScript, IsItsRecurrenceInAScriptedOrder) {
-  const ServiceTime service = [](int rank, const Cost& cost) {
-    return cost.bytes > 0 ? 0 : cost.operations * Script::kSeconds[rank];
-  };
-  Simulate({.ranks = 2, .timeout = 1000, .bytes_per_second = 256, .service = service},
-           [](const Communicator& world) {
-             Lab lab(world, {.strategy = "ad_psgd",
-                             .steps = 70 / Script::kSeconds[world.rank()],
-                             .gradient = test::PullToRank,
-                             .seconds_of_gradient = 1});
-             const Script script(lab.Values());
-             lab.Steps();
-             const std::vector<int64_t> staleness = lab.strategy->Counts().staleness;
-             EXPECT_EQ(staleness, world.rank() == 0 ? std::vector<int64_t>({0, 7})
-                                                    : std::vector<int64_t>({0, 0, 0, 1, 1}));
-             lab.strategy->Quiesce();
-             for (int64_t i = 0; i < kCount; ++i)
-               ASSERT_NEAR(lab.Values()[i], script.weights(world.rank())[i], 1e-5);
-             lab.strategy->Finish();
-           });
 }
 
 TEST_P(AdPsgd, AveragingKeepsTheSumAndBringsReplicasTogether) {

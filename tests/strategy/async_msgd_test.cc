@@ -7,12 +7,6 @@ test::LabSettings Settings() {
   return {.strategy = "async_msgd", .rule = "momentum", .rate = 0.03};
 }
 
-TEST(AsyncMsgd, HasOneVelocityAtTheServer) {
-  test::ExpectAsTold(
-      {.settings = Settings(),
-       .story = {.seconds = {1, 1.3717, 0.4931}, .steps = 12, .rate = 0.01, .momentum = 0.9}});
-}
-
 TEST(AsyncMsgd, IsTheSameFromARankThatOnlyServes) {
   test::LabSettings settings = Settings();
   settings.options = {{"servers", 1}};
@@ -42,35 +36,6 @@ TEST(AsyncMsgd, KeepsItsMomentumPerUpdateWithoutPrediction) {
                                 .rate = 0.01,
                                 .momentum = 0.9,
                                 .predicts = false}});
-}
-
-TEST(AsyncMsgd, TakesEachGradientAtTheFullRateInThePapersForm) {
-  test::LabSettings settings = Settings();
-  settings.options = {{"form", "paper"}};
-  settings.steps_per_epoch = 100;  // of which the default form would rise over a half
-  test::ExpectAsTold({.settings = settings,
-                      .story = {.seconds = {1, 1.3717, 0.4931},
-                                .steps = 12,
-                                .rate = 0.03,
-                                .momentum = 0.9,
-                                .predicts = false}});
-}
-
-// SC17, equations 3 and 4, with 3 workers over 20 steps of each.
-TEST(AsyncMsgd, KeepsTheRateInTheVelocityInThePapersForm) {
-  test::LabSettings settings = Settings();
-  settings.options = {{"form", "paper"}};
-  settings.rule_options = {{"velocity", "steps"}};
-  settings.later_rate = 0.006;
-  test::ExpectAsTold({.settings = settings,
-                      .story = {.seconds = {1, 1.3717, 0.4931},
-                                .steps = 20,
-                                .rate = 0.03,
-                                .later_rate = 0.006,
-                                .momentum = 0.9,
-                                .sums_steps = true,
-                                .predicts = false}},
-                     1e-6);
 }
 
 TEST(AsyncMsgd, PredictsAtTheRateOfTheRise) {

@@ -11,13 +11,6 @@ test::LabSettings Settings(Table options = {}) {
   return {.strategy = "async_sgd", .options = std::move(options), .rate = 0.3};
 }
 
-TEST(AsyncSgd, IsFirstComeFirstServed) {
-  const ExchangeCounts counts = ExpectAsTold(
-      {.settings = Settings(), .story = {.seconds = kSeconds, .steps = 12, .rate = 0.1}});
-  EXPECT_EQ(counts.updates, 36);
-  EXPECT_EQ(counts.examples, 36);
-}
-
 TEST(AsyncSgd, ScalesTheRate) {
   ExpectAsTold({.settings = Settings({{"rate_scale", 0.5}}),
                 .story = {.seconds = kSeconds, .steps = 7, .rate = 0.15}});

@@ -11,28 +11,6 @@ test::LabSettings Settings(int groups) {
           .rate = 0.03};
 }
 
-TEST(ComputeGroups, AreSynchronousInsideAndAsynchronousBetween) {
-  const ExchangeCounts counts = test::ExpectAsTold(
-      {.settings = Settings(3),
-       .story = {.seconds = {1, 1.3717, 0.4931}, .steps = 12, .rate = 0.01, .momentum = 0.9},
-       .team = 2});
-  EXPECT_EQ(counts.updates, 36);
-  EXPECT_EQ(counts.examples, 72);
-}
-
-TEST(ComputeGroups, TakeTheFullRateInThePapersForm) {
-  test::LabSettings settings = Settings(3);
-  settings.options.emplace_back("form", "paper");
-  settings.steps_per_epoch = 100;
-  test::ExpectAsTold({.settings = settings,
-                      .story = {.seconds = {1, 1.3717, 0.4931},
-                                .steps = 12,
-                                .rate = 0.03,
-                                .momentum = 0.9,
-                                .predicts = false},
-                      .team = 2});
-}
-
 TEST(ComputeGroups, CompressTheirMeansOnTheWayToTheServer) {
   const auto compressed = [](int groups) {
     test::LabSettings settings = Settings(groups);
@@ -122,14 +100,52 @@ TEST(ComputeGroups, CopyEachBucketFromTheDeviceBeforeItLeaves) {
   EXPECT_NEAR((waiting[1] - waiting[0]) / copy, 2, 0.01);
 }
 
-TEST(ComputeGroups, GoOnFromACheckpoint) {
-  test::ExpectGoesOnFromACheckpoint(Settings(2), {1, 1, 1.3717, 1.3717});
+/// Seconds of a step of eight ranks in four groups: two of a forward pass, one backward through
+/// each of four layers, and a fifth to send a layer.
+double SecondsOfAStep(Table options) {
+  constexpr int64_t kElements = 10000, kSteps = 20;
+  options.emplace_back("groups", 4);
+  const ServiceTime passes_only = [](int, const Cost& cost) {
+    return cost.bytes > 0 ? 0 : cost.operations;
+  };
+  std::vector<Slice> slices;
+  for (const char* name : {"a", "b", "c", "d"})
+    slices.push_back({.name = name, .shape = {kElements}});
+  const auto body = [&](const Communicator& world) {
+    test::SmallPart part(world,
+                         {.strategy = "compute_groups", .options = options, .slices = slices});
+    for (int64_t step = 0; step < kSteps; ++step) {
+      const StrategyStep given = {
+          .step = step, .learning_rate = 0.1, .examples = 1, .team_examples = 2};
+      part.strategy->View(given);
+      world.Charge({.operations = 2});
+      for (int layer = 3; layer >= 0; --layer) {
+        world.Charge({.operations = 1});
+        part.strategy->GradientReady(layer);
+      }
+      part.strategy->Step(given);
+    }
+    part.strategy->Finish();
+  };
+  return Simulate({.ranks = 8,
+                   .timeout = 1e6,
+                   .bytes_per_second = kElements * 4 / 0.2,
+                   .service = passes_only},
+                  body) /
+         kSteps;
 }
 
-TEST(ComputeGroups, OfOneRankEachAreAsyncMsgd) {
-  test::ExpectAsTold(
-      {.settings = Settings(3),
-       .story = {.seconds = {1, 1.3717, 0.4931}, .steps = 12, .rate = 0.01, .momentum = 0.9}});
+TEST(ComputeGroups, SendLayerByLayerBesideThePassInThePapersForm) {
+  const double layers = SecondsOfAStep({{"form", "paper"}});
+  const double whole = SecondsOfAStep({{"form", "paper"}, {"bucket_mb", 1.0}});
+  EXPECT_LT(layers, 0.85 * whole);
+  EXPECT_EQ(SecondsOfAStep({{"bucket_mb", 0.0}}), layers);
+  EXPECT_EQ(SecondsOfAStep({}), whole);  // less than the default form's megabyte
+  EXPECT_GT(layers, 6);                  // of the passes
+}
+
+TEST(ComputeGroups, GoOnFromACheckpoint) {
+  test::ExpectGoesOnFromACheckpoint(Settings(2), {1, 1, 1.3717, 1.3717});
 }
 
 TEST(ComputeGroups, AreTheSameFromARankThatOnlyServes) {
@@ -210,6 +226,9 @@ TEST(ComputeGroups, AreTheRuleAlone) { test::ExpectNoneAlone(Settings(1)); }
 TEST(ComputeGroups, SendWhatTheySay) {
   test::ExpectEstimatedTraffic(Settings(2), 6);
   test::ExpectEstimatedTrafficCompressed(Settings(2), 6);
+  test::LabSettings paper = Settings(2);
+  paper.options.emplace_back("form", "paper");
+  test::ExpectEstimatedTraffic(paper, 6);
 }
 
 TEST(ComputeGroups, EndWithARankThatFails) { test::ExpectFailureEndsAll(Settings(2), 4); }

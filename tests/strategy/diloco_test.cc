@@ -4,14 +4,18 @@
 #include "comm/threads.h"
 #include "strategy/support/lab.h"
 #include "strategy/support/small_part.h"
+#include "strategy/support/told.h"
 
 namespace yoke::diloco_test {
 
 using test::kCount;
 using test::Lab;
 
+/// Of 20 steps or more.
+double RateOf(int step) { return step < 10 ? 0.05 : 0.01; }
+
 TEST(DiLoCo, IsItsRecurrence) {
-  constexpr double kRate = 0.05, kMomentum = 0.5, kOuterRate = 0.6, kOuterMomentum = 0.8;
+  constexpr double kMomentum = 0.5, kOuterRate = 0.6, kOuterMomentum = 0.8;
   constexpr int kRanks = 3, kPeriod = 4;
   RunThreads({.ranks = kRanks}, [&](const Communicator& world) {
     Lab lab(world, {.strategy = "diloco",
@@ -20,13 +24,16 @@ TEST(DiLoCo, IsItsRecurrence) {
                                      {"outer_momentum", kOuterMomentum}},
                     .rule = "momentum",
                     .rule_options = Table{{"momentum", kMomentum}},
-                    .rate = kRate,
                     .gradient = test::PullToRank});
     const std::vector<float> start = lab.Values();
     std::vector<double> theta(start.begin(), start.end()), v(kCount);
     std::vector<std::vector<double>> velocity(kRanks, std::vector<double>(kCount));
-    for (int round = 0; round < 3; ++round) {
-      for (int step = 0; step < kPeriod; ++step) lab.Step();
+    for (int round = 0; round < 5; ++round) {
+      const int first = round * kPeriod;
+      for (int step = 0; step < kPeriod; ++step) {
+        lab.SetRate(RateOf(first + step));
+        lab.Step();
+      }
       for (int64_t i = 0; i < kCount; ++i) {
         if (Lab::Padding(i)) continue;
         double delta = 0;
@@ -35,14 +42,14 @@ TEST(DiLoCo, IsItsRecurrence) {
           for (int step = 0; step < kPeriod; ++step) {
             double& u = velocity[rank][i];
             u = kMomentum * u + (x - rank - static_cast<double>(i) / 10);
-            x -= kRate * u;
+            x -= RateOf(first + step) * u;
           }
           delta += (theta[i] - x) / kRanks;
         }
         v[i] = kOuterMomentum * v[i] + delta;
         theta[i] -= kOuterRate * (delta + kOuterMomentum * v[i]);
-        ASSERT_NEAR(lab.Values()[i], theta[i], 1e-4) << round;
       }
+      test::ExpectTold(lab.Values(), theta);
     }
     lab.strategy->Finish();
   });
@@ -88,8 +95,7 @@ TEST(DiLoCo, ModelIsTheMeanOfReplicasThatKeepPartOfTheirOwn) {
 class StreamRestated {
  public:
   static constexpr int kRanks = 3, kPeriod = 8, kOverlap = 3;
-  static constexpr double kRate = 0.05, kMomentum = 0.5, kOuterRate = 0.6, kOuterMomentum = 0.8,
-                          kMix = 0.25;
+  static constexpr double kMomentum = 0.5, kOuterRate = 0.6, kOuterMomentum = 0.8, kMix = 0.25;
 
   explicit StreamRestated(const std::vector<float>& start)
       : theta_(start.begin(), start.end()),
@@ -105,7 +111,7 @@ class StreamRestated {
       for (int rank = 0; rank < kRanks; ++rank) {
         double& u = velocity_[rank][i];
         u = kMomentum * u + (x_[rank][i] - rank - static_cast<double>(i) / 10);
-        x_[rank][i] -= kRate * u;
+        x_[rank][i] -= RateOf(step_ - 1) * u;
       }
       const bool second = i >= kCount - test::kSecond;
       const int meets_at = second ? 0 : kPeriod / 2;
@@ -143,14 +149,13 @@ TEST(StreamingDiLoCo, IsItsRecurrence) {
                                      {"mix", R::kMix}},
                     .rule = "momentum",
                     .rule_options = Table{{"momentum", R::kMomentum}},
-                    .rate = R::kRate,
                     .gradient = test::PullToRank});
     R restated(lab.Values());
     for (int step = 0; step < 4 * R::kPeriod; ++step) {
+      lab.SetRate(RateOf(step));
       lab.Step();
       restated.Step();
-      for (int64_t i = 0; i < kCount; ++i)
-        ASSERT_NEAR(lab.Values()[i], restated.x(world.rank())[i], 1e-4) << step << ", " << i;
+      test::ExpectTold(lab.Values(), restated.x(world.rank()));
     }
     lab.strategy->Finish();
   });

@@ -9,9 +9,6 @@ test::LabSettings Settings(Table options = {}) {
 
 TEST(HogwildSgd, IsAsyncSgdWhereUpdatesComeOneAtATime) {
   const std::vector<double> seconds = {1, 1.3717, 0.4931};
-  const ExchangeCounts counts = test::ExpectAsTold(
-      {.settings = Settings(), .story = {.seconds = seconds, .steps = 12, .rate = 0.1}});
-  EXPECT_EQ(counts.updates, 36);
   test::ExpectAsTold(
       {.settings = Settings({{"scale_by_staleness", true}}),
        .story = {.seconds = seconds, .steps = 12, .rate = 0.3, .scale_by_staleness = true}});

@@ -3,15 +3,18 @@
 
 #include "comm/threads.h"
 #include "strategy/support/lab.h"
+#include "strategy/support/told.h"
 
 namespace yoke::slowmo_test {
 
 using test::kCount;
 using test::Lab;
 
+double RateOf(int step) { return step < 10 ? 0.1 : 0.02; }
+
 TEST(SlowMo, IsItsRecurrence) {
-  constexpr double kRate = 0.1, kMomentum = 0.9, kBeta = 0.6, kAlpha = 0.8;
-  constexpr int kRanks = 2, kPeriod = 3;
+  constexpr double kMomentum = 0.9, kBeta = 0.6, kAlpha = 0.8;
+  constexpr int kRanks = 3, kPeriod = 4;
   RunThreads({.ranks = kRanks}, [&](const Communicator& world) {
     Lab lab(world,
             {.strategy = "slowmo",
@@ -21,8 +24,13 @@ TEST(SlowMo, IsItsRecurrence) {
              .gradient = test::PullToRank});
     const std::vector<float> start = lab.Values();
     std::vector<double> common(start.begin(), start.end()), slow(kCount);
-    for (int round = 0; round < 3; ++round) {
-      for (int step = 0; step < kPeriod; ++step) lab.Step();
+    for (int round = 0; round < 5; ++round) {
+      const int first = round * kPeriod;
+      for (int step = 0; step < kPeriod; ++step) {
+        lab.SetRate(RateOf(first + step));
+        lab.Step();
+      }
+      const double last = RateOf(first + kPeriod - 1);
       for (int64_t i = 0; i < kCount; ++i) {
         if (Lab::Padding(i)) continue;
         double change = 0;
@@ -30,14 +38,14 @@ TEST(SlowMo, IsItsRecurrence) {
           double x = common[i], velocity = 0;
           for (int step = 0; step < kPeriod; ++step) {
             velocity = kMomentum * velocity + (x - rank - static_cast<double>(i) / 10);
-            x -= kRate * velocity;
+            x -= RateOf(first + step) * velocity;
           }
           change += (common[i] - x) / kRanks;
         }
-        slow[i] = kBeta * slow[i] + change / kRate;
-        common[i] -= kAlpha * kRate * slow[i];
-        ASSERT_NEAR(lab.Values()[i], common[i], 1e-4) << round;
+        slow[i] = kBeta * slow[i] + change / last;
+        common[i] -= kAlpha * last * slow[i];
       }
+      test::ExpectTold(lab.Values(), common);
     }
     lab.strategy->Finish();
   });
@@ -66,7 +74,7 @@ TEST(SlowMo, WithoutSlowMomentumItAverages) {
 class PushRestated {
  public:
   static constexpr int kRanks = 3;
-  static constexpr double kRate = 0.1, kMomentum = 0.9, kBeta = 0.6;
+  static constexpr double kMomentum = 0.9, kBeta = 0.6;
 
   PushRestated(const std::vector<float>& start, bool late)
       : late_(late),
@@ -75,13 +83,13 @@ class PushRestated {
         common_(start.begin(), start.end()),
         slow_(kCount) {}
 
-  void Step(bool slow) {
+  void Step(bool slow, double rate) {
     for (int rank = 0; rank < kRanks; ++rank)
       for (int64_t i = 0; i < kCount; ++i) {
         if (Lab::Padding(i)) continue;
         const double gradient = x_[rank][i] / w_ - rank - static_cast<double>(i) / 10;
         velocity_[rank][i] = kMomentum * velocity_[rank][i] + gradient;
-        x_[rank][i] -= kRate * velocity_[rank][i];
+        x_[rank][i] -= rate * velocity_[rank][i];
       }
     Land();
     const int distance = 1 << (step_++ % 2);
@@ -92,7 +100,7 @@ class PushRestated {
     for (int rank = 0; rank < kRanks; ++rank)
       on_its_way_[rank] = x_[(rank - distance + kRanks) % kRanks];
     if (!late_ || slow) Land();
-    if (slow) TakeSlowStep();
+    if (slow) TakeSlowStep(rate);
   }
   const std::vector<double>& x(int rank) const { return x_[rank]; }
 
@@ -104,12 +112,12 @@ class PushRestated {
     w_ *= 2;  // all send at once
     on_its_way_.clear();
   }
-  void TakeSlowStep() {
+  void TakeSlowStep(double rate) {
     for (int64_t i = 0; i < kCount; ++i) {
       double mean = 0;
       for (const auto& x : x_) mean += x[i] / kRanks;
-      slow_[i] = kBeta * slow_[i] + (common_[i] - mean) / kRate;
-      common_[i] -= kRate * slow_[i];
+      slow_[i] = kBeta * slow_[i] + (common_[i] - mean) / rate;
+      common_[i] -= rate * slow_[i];
       for (int rank = 0; rank < kRanks; ++rank) x_[rank][i] = common_[i], velocity_[rank][i] = 0;
     }
   }
@@ -132,14 +140,13 @@ TEST(SlowMo, OverPushesIsItsRecurrence) {
                                        {"overlap", late}},
                       .rule = "momentum",
                       .rule_options = Table{{"momentum", PushRestated::kMomentum}},
-                      .rate = PushRestated::kRate,
                       .gradient = test::PullToRank});
       PushRestated restated(lab.Values(), late);
-      for (int step = 1; step <= 2 * kPeriod + 2; ++step) {
+      for (int step = 1; step <= 4 * kPeriod + 2; ++step) {
+        lab.SetRate(RateOf(step));
         lab.Step();
-        restated.Step(step % kPeriod == 0);
-        for (int64_t i = 0; i < kCount; ++i)
-          ASSERT_NEAR(lab.Values()[i], restated.x(world.rank())[i], 1e-4) << step << late;
+        restated.Step(step % kPeriod == 0, RateOf(step));
+        test::ExpectTold(lab.Values(), restated.x(world.rank()));
       }
       lab.strategy->Finish();
     });

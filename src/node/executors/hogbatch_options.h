@@ -31,13 +31,6 @@ inline Work WorkOf(const EstimateRequest& request) {
   return work;
 }
 
-/// What the forms of both differ in.
-inline constexpr const char* kFormHelp =
-    "Paper: hogbatch's batches are 1 example a thread and 8192 a device, a worker asks for one "
-    "batch when it has done the last, and devices take whole batches to the end. Yoke: batches "
-    "follow train.batch, workers ask ahead, devices take smaller batches near a round's end, and "
-    "the threads of adaptive_hogbatch together take at most the whole rate.";
-
 /// Examples per update of a CPU thread by default.
 inline int64_t SmallBatch(const Work& work) {
   return std::clamp<int64_t>(work.batch / work.workers, 1, kFullSpeed);
@@ -57,8 +50,8 @@ inline int64_t SteadyDeviceBatch(const Work& work) {
   return std::clamp<int64_t>(std::min(kBatches * work.batch, round / kInAStep), 1, kLargest);
 }
 
-/// The options of both, and each one's own.
-inline std::vector<OptionSpec> HogbatchOptions(std::vector<OptionSpec> own) {
+/// The options of both, and each one's own. `form_help`: what differs between its forms.
+inline std::vector<OptionSpec> HogbatchOptions(const char* form_help, std::vector<OptionSpec> own) {
   std::vector<OptionSpec> options = {
       {.name = "hogbatch_device_batch",
        .type = OptionType::kInt,
@@ -86,7 +79,7 @@ inline std::vector<OptionSpec> HogbatchOptions(std::vector<OptionSpec> own) {
                "locked: they take locks, and none is lost. overwrite: a device replaces the shared "
                "values by its own, which loses updates of others (for comparison).",
        .choices = {"add", "locked", "overwrite"}},
-      FormOption("yoke", /*paper_by_default=*/false, kFormHelp)};
+      FormOption("yoke", /*paper_by_default=*/false, form_help)};
   options.insert(options.end(), own.begin(), own.end());
   return options;
 }

@@ -86,17 +86,20 @@ inline ServerOutcome Tell(const ServerStory& story, std::vector<float> w) {
   const bool predicts = story.predicts && workers > 1;
   const double mu = std::pow(story.momentum, predicts ? 1.0 / workers : 1);
   const double gain = (1 - mu) / (1 - story.momentum);
-  const auto rate_after = [&](int64_t updates) {
-    return updates < story.slow_start ? story.rate * static_cast<double>(updates + 1) /
-                                            static_cast<double>(story.slow_start)
-                                      : story.rate;
+  const auto rate_after = [&](int64_t steps_of_worker, int64_t updates) {
+    const bool later = story.later_rate > 0 && steps_of_worker >= story.steps / 2;
+    const double risen = updates < story.slow_start ? static_cast<double>(updates + 1) /
+                                                          static_cast<double>(story.slow_start)
+                                                    : 1;
+    return (later ? story.later_rate : story.rate) * risen;
   };
   double ahead = 0;
   for (int k = 1; predicts && k <= 2 * (workers - 1); ++k) ahead += std::pow(mu, k);
   const auto answer = [&](int i, double now) {
     std::vector<float> predicted = w;
-    for (size_t j = 0; j < w.size(); ++j)
-      predicted[j] -= static_cast<float>(rate_after(version) * ahead) * m[j];
+    // At the rate of its last push.
+    const double rate = rate_after(std::max<int64_t>(all[i].pushes - 1, 0), version);
+    for (size_t j = 0; j < w.size(); ++j) predicted[j] -= static_cast<float>(rate * ahead) * m[j];
     outcome.reads[i].push_back(predicted);
     all[i] = {predicted, version, all[i].pushes, now + story.seconds[i], false, all[i].left_out};
   };
@@ -112,8 +115,7 @@ inline ServerOutcome Tell(const ServerStory& story, std::vector<float> w) {
     if (story.arrives) story.arrives(gradient, worker.left_out);
     const int64_t staleness = version++ - worker.version;
     outcome.staleness.push_back(staleness);
-    const bool later = story.later_rate > 0 && worker.pushes >= story.steps / 2;
-    const double rate = later ? story.later_rate : rate_after(update);
+    const double rate = rate_after(worker.pushes, update);
     const double inside = story.sums_steps ? rate : 1;
     if (story.scale_by_staleness)
       for (float& g : gradient) g /= static_cast<float>(1 + staleness);
