@@ -46,6 +46,18 @@ class AutoTest(PlansTest):
         self.assertEqual(end["reason"], "finished")
         self.assertRegex(self.read(run + "/job.toml"), r"learning_rate = 0\.\d+\n")
 
+    def test_auto_on_several_devices(self):
+        """No strategy is chosen that needs the CPU alone, as a served head does."""
+        words = ["tiny.toml", "--cluster", "cluster.toml", "--set", 'node.devices=["cpu","emulated:0"]', "--set", "node.executor=split"]
+        speeds = "operations_per_second = 2e9\nbytes_per_second = 5e9\n"
+        self.write("speed.toml", f'title = "One"\nsource = "test"\n{speeds}link_bytes_per_second = 1e9\n')
+        self.write("cluster.toml", CLUSTER.replace(speeds, 'curves = { cpu = "speed.toml", "emulated:0" = "speed.toml" }\n'))
+        end = self.good("simulate", *words, "--strategy", "auto", "--json").events()[-1]
+        self.assertEqual(end["reason"], "finished")
+        candidates = self.good("plan", *words, "--json").events()[-1]["candidates"]
+        served = [one["dropped"] or "" for one in candidates if one["name"] == "split, compute_groups groups=4 served_head=true, f32"]
+        self.assertIn("a served head computes on the CPU", *served)
+
     def test_a_job_without_a_rate(self):
         self.write("tiny.toml", TINY[:TINY.index("[train]")] + TINY[TINY.index("[node]"):])
         _, end, run = self.train()
