@@ -349,38 +349,50 @@ class Chooser {
     one.keys.insert(one.keys.end(), keys.begin(), keys.end());
   }
 
-  /// Tunes rate and momentum of the chosen one, and goes on to less stale ones while the best
-  /// momentum is 0.
+  /// Tunes rate and momentum of the chosen one. While it feels staleness and its best momentum is
+  /// 0, one that is less stale takes its place if it is better.
   void TuneChosen(double seconds) {
+    const std::string from = plan_.progress;
     Candidate* one = &plan_.candidates[plan_.chosen];
-    for (int round = 0; one; ++round, seconds /= 2) {
-      const Job job = JobOf(request_.job, *one);
+    for (int round = 0; one; ++round) {
       const Tuned tuned =
-          TuneMomentum(job, {.data = request_.data,
-                             .run = request_.run,
-                             .peers = request_.peers,
-                             .from = plan_.progress,
-                             .folder = fmt::format("{}/momentum-{}", request_.folder, round),
-                             .seconds = seconds,
-                             .tell = request_.tell});
-      if (tuned.run.empty()) return;  // interrupted, or all have failed: what was chosen stays
-      Candidate& before = plan_.candidates[plan_.chosen];
-      if (one != &before)
-        before.dropped = fmt::format("its best momentum is 0: {} is less stale", one->name);
-      one->dropped.clear();
+          TuneMomentum(JobOf(request_.job, *one),
+                       {.data = request_.data,
+                        .run = request_.run,
+                        .peers = request_.peers,
+                        .from = from,
+                        .folder = fmt::format("{}/momentum-{}", request_.folder, round),
+                        .seconds = seconds,
+                        .tell = request_.tell});
       one->trained += tuned.trained;
+      if (tuned.run.empty()) return;  // interrupted, or all have failed: what was chosen stays
       one->loss = tuned.last.loss;
+      if (!TakesPlace(*one)) return;
       Set(tuned.best, *one);
-      plan_.chosen = static_cast<int>(one - plan_.candidates.data());
       plan_.keys = one->keys;
       plan_.progress = tuned.run;
       plan_.notes.push_back(fmt::format("{} has learning rate {:g} and momentum {:g}", one->name,
                                         tuned.best.rate, *tuned.best.momentum));
-      if (*tuned.best.momentum > 0) return;
+      if (*tuned.best.momentum > 0 || !FeelsStaleness(*one)) return;
       one = LessStale(*one);
-      if (!one) return;
-      Set({.rate = tuned.best.rate, .momentum = kMomentumOfFewerGroups}, *one);
+      if (one) Set({.rate = tuned.best.rate, .momentum = kMomentumOfFewerGroups}, *one);
     }
+  }
+
+  /// Whether it is the chosen one or takes its place, because its loss is lower after trials that
+  /// were as long.
+  bool TakesPlace(Candidate& one) {
+    Candidate& before = plan_.candidates[plan_.chosen];
+    if (&one == &before) return true;
+    if (*one.loss >= *before.loss) {
+      one.dropped = fmt::format("less stale than {}, but its loss is {:.4g}, not below {:.4g}",
+                                before.name, *one.loss, *before.loss);
+      return false;
+    }
+    before.dropped = fmt::format("its best momentum is 0: {} is less stale", one.name);
+    one.dropped.clear();
+    plan_.chosen = static_cast<int>(&one - plan_.candidates.data());
+    return true;
   }
 
   /// The fastest one of the same strategy and executor with at most half of the staleness.

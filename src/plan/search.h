@@ -44,9 +44,9 @@ struct SearchRequest {
 /// is chosen if it reaches the default's loss in 95 % of its time or less, otherwise the default.
 ///
 /// Momentum: candidates whose server gets late gradients are tried with the explicit momentum that
-/// leaves the total as the job has it. Rate and momentum of the chosen one are tuned; while its
-/// best momentum is 0, one of its strategy with half of the staleness takes its place (Omnivore
-/// halves g: Hadjis et al., 2016, section 5.2).
+/// leaves the total as the job has it. Rate and momentum of the chosen one are tuned; while that is
+/// such a candidate and its best momentum is 0, one of its strategy with half of the staleness
+/// takes its place, if its loss is lower (Omnivore halves g: Hadjis et al., 2016, section 5.2).
 ///
 /// Trials measure the job's efficiency against the synchronous one of them (MeasuredUses), and
 /// those that were not tried are priced again by it.
