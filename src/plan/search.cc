@@ -220,17 +220,22 @@ class Chooser {
       plan_.notes.push_back(fmt::format("{} has learning rate {:g}", plan_.best().name, rate));
   }
 
-  /// That of asynchronous leaders falls, unless their server makes up for late gradients.
+  /// That of asynchronous leaders falls, unless their server makes up for late gradients or they
+  /// have trained with it.
   void SetMomenta() {
     for (Candidate& one : plan_.candidates)
-      if (IsLeft(one) && Tunes(one) && one.use.staleness >= kStale && FeelsStaleness(one))
+      if (IsLeft(one) && Tunes(one) && !(request_.in_pause && one.is_default) &&
+          one.use.staleness >= kStale && FeelsStaleness(one))
         one.keys.push_back(PlanKey("train.momentum", FormatValue(Value(MomentumFor(one)))));
   }
 
+  /// In a pause the default stays.
   void ByPrediction(const std::string& why =
                         "predicted only: trials would tell how many updates each needs in truth") {
     Candidate* standard = Default();
-    Candidate* best = &*std::ranges::find_if(plan_.candidates, &IsLeft);
+    Candidate* best = request_.in_pause && standard
+                          ? standard
+                          : &*std::ranges::find_if(plan_.candidates, &IsLeft);
     const double gain = standard ? 1 - best->Seconds() / standard->Seconds() : 1;
     Choose(best, standard, gain, kPredicted, plan_);
     plan_.notes.push_back(why);
@@ -289,7 +294,8 @@ class Chooser {
       ByPrediction(too_short);
     const std::string& run = entrants[std::ranges::find(of, &plan_.best()) - of.begin()].run;
     if (std::filesystem::exists(run)) plan_.progress = run;  // it went through all rounds
-    if (Tunes(plan_.best())) TuneChosen(all - seconds);
+    const bool stays = request_.in_pause && !too_short.empty();
+    if (Tunes(plan_.best()) && !stays) TuneChosen(all - seconds);
   }
 
  private:
@@ -305,7 +311,7 @@ class Chooser {
   /// Why losses of trials tell nothing: nobody had learned anything. "" if they do, or if prices
   /// are missing.
   std::string TooShort(const std::vector<Entrant>& entrants) const {
-    if (!request_.from.empty()) return "";
+    if (!request_.from.empty() && !request_.in_pause) return "";
     const Entrant* best = nullptr;
     for (const Entrant& one : entrants)
       if (one.last.failure.empty() && (!best || one.last.loss < best->last.loss)) best = &one;
@@ -313,9 +319,10 @@ class Chooser {
     for (const Candidate& one : plan_.candidates)
       if (IsLeft(one) && one.seconds_per_update == 0) return "";
     return fmt::format(
-        "the predicted times decide: trials of {:.2g} s were too short to learn from (loss {:.4g}, "
-        "from {:.4g}); longer ones would tell (--trial-seconds, or --auto with train.search_share)",
-        best->trained, best->last.loss, best->first_loss);
+        "{}: trials of {:.2g} s were too short to learn from (loss {:.4g}, from {:.4g}); longer "
+        "ones would tell (--trial-seconds, or --auto with train.search_share)",
+        request_.in_pause ? "nothing changes" : "the predicted times decide", best->trained,
+        best->last.loss, best->first_loss);
   }
 
   /// In virtual time, which costs nothing but itself, some updates of the slowest one.

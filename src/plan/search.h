@@ -33,6 +33,7 @@ struct SearchRequest {
   /// have the job's.
   std::function<double(const Job&)> rate_of = nullptr;
   std::string from = {};    ///< The run that trials continue; "": they start from the beginning.
+  bool in_pause = false;    ///< Of `from`: it goes on as it was unless trials tell otherwise.
   std::string folder = {};  ///< For runs.
   std::function<void(const std::string&)> tell = [](const std::string&) {};  ///< Progress.
 };
