@@ -176,6 +176,7 @@ threads = 1
         long = self.good(*words, "--set", "train.epochs=4000", "--set", "train.search_share=0.2", "--run", "long").out
         self.assertEqual(len(re.findall("an update's staleness costs", long)), 1, long)
         self.assertNotIn("predicted only", long)
+        self.assertRegex(long, r"simulated time \S+ s, \S+ s of it in trials that are lost")
         short = self.good(*words, "--set", "train.epochs=200", "--run", "short").out
         self.assertIn("leave too little of train.search_share for trials of the parts", short)
         self.assertIn("take up to", short)
