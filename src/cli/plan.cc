@@ -104,6 +104,8 @@ class PlanCommand : public Command {
     Overrides keys = set_.Read();
     std::optional<ClusterFile> cluster;
     if (!cluster_.empty()) cluster = ReadCluster(cluster_);
+    if (cluster && cluster->title.empty())
+      cluster->title = std::filesystem::path(cluster_).filename().string();
     const bool keeps_replicas =
         cluster && cluster->Ranks() == 1 && SaysReplicas(LoadJob(job_, keys, {kReplicasKey}));
     if (cluster)

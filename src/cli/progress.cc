@@ -115,10 +115,12 @@ class TextProgress : public Observer {
   }
 
   static std::string Simulated(const EndEvent& event) {
-    const double after = event.virtual_seconds - event.seconds;  // it has trained
-    std::string text = fmt::format("simulated time {:.4g} s", event.virtual_seconds);
-    if (after > 1e-3 * event.virtual_seconds)
-      text += fmt::format(", {:.4g} s of it after the last step", after);
+    const double all = event.virtual_seconds, trials = event.lost_trials;
+    const double after = all - trials - event.seconds;  // it has trained
+    std::string text = fmt::format("simulated time {:.4g} s", all);
+    if (trials > 1e-3 * all)
+      text += fmt::format(", {:.4g} s of it in trials that are lost", trials);
+    if (after > 1e-3 * all) text += fmt::format(", {:.4g} s of it after the last step", after);
     if (event.cost > 0) text += fmt::format(", cost {:.4g}", event.cost);
     if (event.lost > 0)
       text += fmt::format(", {} node{} lost", event.lost, event.lost == 1 ? "" : "s");

@@ -19,6 +19,7 @@ namespace yoke {
 namespace {
 
 constexpr double kLeastUpdates = 250;  // of a search in virtual time
+constexpr double kSpare = 1.25;        // times what a search needs: a run pauses for it
 const char* const kRate = "train.learning_rate";
 const char* const kMomentum = "train.momentum";
 constexpr int kMostRetreats = 3;          // of a run that diverges
@@ -70,8 +71,16 @@ class AutoPlanner : public Planner {
     return decision;
   }
 
+  /// Where trials wait, until a search is worth its share of the time, and then each time that the
+  /// training has taken as long again.
   double PauseSeconds(const Job& job) const override {
-    return IsOmnivore(job) ? OptimizerEpoch(job) : 0;
+    if (IsOmnivore(job)) return OptimizerEpoch(job);
+    const double share = SearchShare(job);
+    const bool later = TrialsWait(job) && share > 0 && job.train.Int("replan_epochs") == 0;
+    if (!later || (open_.empty() && !tunes_.momentum)) return 0;
+    if (planned_at_ > 0) return planned_at_;
+    const double update = found_.plan ? found_.plan->best().seconds_per_update : 0;
+    return kSpare / share * (run_->cluster ? 2 * kLeastUpdates * update : kLeastSearch);
   }
 
   bool GoesOn(const EndEvent& end, Decision& decision) override {

@@ -32,6 +32,8 @@ constexpr double kFewestTrialUpdates = 200;
 constexpr int64_t kFirstSteps = 50;    // in virtual time, in place of kFirstTrial
 constexpr int64_t kTogetherSteps = 8;  // of each team, after each replica has trained alone
 constexpr double kFarFaster = 1.2;     // times as fast: it is believed without trials
+const char* const kTrialsWait =
+    "the target may come first: trials wait until a pause is worth them";
 
 /// Of the training by its time limit and by the time of an example.
 double SecondsOf(const Job& job, const DataSets& data, double example_seconds) {
@@ -68,14 +70,19 @@ void AutoChoice::ByTrials() {
   const bool parts = !order_.choices.open.empty();
   if (!tunes_.any() && !parts) return;
   priced_ = parts && order_.run.cluster && HasPrices(order_, data_);
-  if (priced_ && tunes_.rate) return OnACluster();
-  const Trial last = FirstTrials();
+  const bool wait = TrialsWait(decision_.job);
+  if (priced_ && (tunes_.rate || wait)) return OnACluster();
+  // In virtual time, parts without prices are compared at once: nothing says when to pause.
+  const bool later = wait && !(order_.run.cluster && parts);
+  if (later) Note(kTrialsWait);
+  if (later && !tunes_.rate) return;
+  const Trial last = later ? Tune({.rate = true, .momentum = false}) : FirstTrials();
   order_.example_seconds = last.seconds_per_example;
   // One that has trained to the end has not done so as the job says.
   if (last.ended) decision_.progress.clear();
   const bool trains =
       last.failure.empty() && !last.ended && (priced_ || last.seconds_per_example > 0);
-  if (parts && trains && !StopIsAsked()) SearchParts(last);
+  if (parts && trains && !later && !StopIsAsked()) SearchParts(last);
 }
 
 /// The parts with the shortest predicted time first. Trials take `search_share` of that time in
@@ -86,12 +93,16 @@ void AutoChoice::OnACluster() {
   order_.trial_seconds = 0;
   Take(MeasureAndSearch(order_, data_, ""));
   if (StopIsAsked()) return;
-  const Trial last = Tune({.rate = true, .momentum = false});
+  const Trial last = tunes_.rate ? Tune({.rate = true, .momentum = false}) : Trial();
   if (last.ended) decision_.progress.clear();
   if (!last.failure.empty() || last.ended || StopIsAsked()) return;
+  if (TrialsWait(given)) return WithoutTrials(given, kTrialsWait);
   const Candidate best = found_.plan->best();
   order_.trial_share -= found_.trained / best.Seconds();
-  if (order_.trial_share * best.updates < kFewestTrialUpdates) return WithoutTrials(given);
+  if (order_.trial_share * best.updates < kFewestTrialUpdates)
+    return WithoutTrials(given,
+                         "trials of the learning rate leave too little of train.search_share for "
+                         "trials of the parts");
   std::erase_if(decision_.messages,
                 [&](const std::string& note) { return Contains(found_.plan->notes, note); });
   GiveEachItsRate();
@@ -104,9 +115,8 @@ void AutoChoice::OnACluster() {
 
 /// The job's own parts stay, unless others are predicted to be far faster. `given`: with these
 /// parts, before its rate was tuned for the others.
-void AutoChoice::WithoutTrials(const Job& given) {
-  Note(
-      "trials of the learning rate leave too little of train.search_share for trials of the parts");
+void AutoChoice::WithoutTrials(const Job& given, const char* why) {
+  Note(why);
   Plan& plan = *found_.plan;
   Candidate& best = plan.candidates[plan.chosen];
   const auto standard = std::ranges::find_if(plan.candidates, &Candidate::is_default);
@@ -268,6 +278,7 @@ void AutoChoice::AsOmnivore(const std::string& from) {
 void AutoChoice::Again(const std::string& run, double budget) {
   if (!order_.choices.open.empty()) {
     Spend(budget);
+    order_.in_pause = true;
     return Take(MeasureAndSearch(order_, data_, run));
   }
   Take(TuneMomentum(decision_.job, {.data = data_,

@@ -19,6 +19,10 @@ struct Tunes {
 /// Seconds of a search: a shorter one tells nothing.
 inline constexpr double kLeastSearch = 4;
 
+/// Whether trials of all but the rate wait for a pause of the training: its target may come long
+/// before the last epoch, so nobody knows how long it takes.
+inline bool TrialsWait(const Job& job) { return job.train.Has("target"); }
+
 class AutoChoice {
  public:
   /// `order` is that of `decision.job`, which follows what is chosen. All must outlive it.
@@ -27,13 +31,14 @@ class AutoChoice {
   /// Rate and momentum first, by steps, so that they do not depend on time. Then the parts, if the
   /// whole is long enough: its length follows from the last trial's speed. In virtual time, where
   /// prices cost nothing, the rate is that of the parts with the shortest predicted time, if there
-  /// are prices.
+  /// are prices; where trials wait, the prediction decides.
   void ByTrials();
   /// Without trials: for times only, and for a number of steps.
   void ByPrediction();
   /// As Omnivore's optimizer does; in a pause of the run `from`, or "": at the start.
   void AsOmnivore(const std::string& from);
-  /// By trials that go on from a run's last checkpoint, in so many seconds.
+  /// By trials that go on from a run's last checkpoint, in so many seconds. Without any, nothing
+  /// changes.
   void Again(const std::string& run, double budget);
 
  private:
@@ -45,7 +50,7 @@ class AutoChoice {
   Trial TrainOn();
   Trial TrainDefault(const std::string& folder, double seconds);
   void OnACluster();
-  void WithoutTrials(const Job& given);
+  void WithoutTrials(const Job& given, const char* why);
   double RateThatFits(const Job& tuned, const Job& job) const;
   void GiveEachItsRate();
   void SearchParts(const Trial& last);

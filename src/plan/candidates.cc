@@ -136,6 +136,7 @@ std::string Refusal(const Job& job, const Candidate& candidate) {
       return fmt::format("strategy {} needs each step's gradient, and executor {} updates in place",
                          strategy.name, executor.name);
     RolesOf(its);
+    RequireDevicesOfHead(its);
     return "";
   } catch (const UserError& refused) {
     return refused.what();

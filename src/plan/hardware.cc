@@ -169,7 +169,7 @@ Price Hardware::InVirtualTime(const Job& job, const ClusterFile& cluster,
     price.use.interval = *exchange.effective_batch / static_cast<double>(of_all);
   }
   price.use.interval = std::max(price.use.interval, static_cast<double>(period));
-  price.use.mixing = strategy.mixing(job.cluster, ranks);
+  price.use.mixing = strategy.mixing(job.cluster, ranks, job.train.Float("learning_rate"));
   return price;
 }
 

@@ -1,9 +1,11 @@
 // MeasuredJob: the job without its strategy, resolved again.
 #include "plan/measured_job.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/registry.h"
+#include "optim/rule.h"
 #include "plan/candidates.h"
 #include "strategy/strategy.h"
 #include "train/epoch_cursor.h"
@@ -16,7 +18,9 @@ Job OneReplicaOf(const Job& job) {
   const bool forced = strategy.forces_momentum && job.train.String("rule") == "sgd";
   const std::string rule = forced ? "momentum" : job.train.String("rule");
   Overrides keys = {PlanKey("train.rule", rule)};
-  if (rule == "momentum" && strategy.sums_steps(job.cluster) &&
+  const auto& options = FindEntry(rules(), "rule", rule).options;
+  const bool has_velocity = std::ranges::count(options, "velocity", &OptionSpec::name) > 0;
+  if (has_velocity && strategy.sums_steps(job.cluster) &&
       !job.resolved.Find("train")->Find("velocity"))
     keys.push_back(PlanKey("train.velocity", "steps"));
   return WithKeys(WithKeys(job, keys),  // apart: rule sgd would lose its velocity

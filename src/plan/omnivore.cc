@@ -190,8 +190,9 @@ GroupSearch FindSteadyState(int groups, const Setting& last, const TryGroups& at
   GroupSearch search;
   Setting around = last;
   for (;; groups /= 2, around.momentum = kMomentumOfFewerGroups) {
-    search.best = TryGrid(groups, GridAround(around), attempt, search.trials);
-    if (search.best < 0) return search;
+    const int of_these = TryGrid(groups, GridAround(around), attempt, search.trials);
+    if (of_these < 0) return search;  // the best of more groups stays
+    search.best = of_these;
     const Setting& best = search.trials[search.best].tried.setting;
     if (groups == 1 || *best.momentum > 0) return search;
     around.rate = best.rate;

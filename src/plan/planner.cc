@@ -88,6 +88,7 @@ Plan SearchOn(const PlanOrder& order, const DataSets& data,
               .tunes_momentum = order.tunes_momentum,
               .rate_of = order.rate_of,
               .from = from,
+              .in_pause = order.in_pause,
               .folder = order.folder,
               .tell = order.tell});
   if (plan.efficiency != before) WriteEfficiency(plan.efficiency, path);

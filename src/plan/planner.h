@@ -25,7 +25,8 @@ struct PlanOrder {
   double trial_seconds = 20;             ///< Of all trials; none with a cluster.
   /// As in SearchRequest, likewise the next.
   double trial_share = std::numeric_limits<double>::infinity();
-  bool tunes_momentum = false;  ///< As in SearchRequest, likewise the next.
+  bool in_pause = false;  ///< As in SearchRequest, likewise the next.
+  bool tunes_momentum = false;
   std::function<double(const Job&)> rate_of = nullptr;
   /// Divisions of the cores among parts, and among replicas.
   bool tries_parts = false, tries_replicas = false;

@@ -220,17 +220,22 @@ class Chooser {
       plan_.notes.push_back(fmt::format("{} has learning rate {:g}", plan_.best().name, rate));
   }
 
-  /// That of asynchronous leaders falls, unless their server makes up for late gradients.
+  /// That of asynchronous leaders falls, unless their server makes up for late gradients or they
+  /// have trained with it.
   void SetMomenta() {
     for (Candidate& one : plan_.candidates)
-      if (IsLeft(one) && Tunes(one) && one.use.staleness >= kStale && FeelsStaleness(one))
+      if (IsLeft(one) && Tunes(one) && !(request_.in_pause && one.is_default) &&
+          one.use.staleness >= kStale && FeelsStaleness(one))
         one.keys.push_back(PlanKey("train.momentum", FormatValue(Value(MomentumFor(one)))));
   }
 
+  /// In a pause the default stays.
   void ByPrediction(const std::string& why =
                         "predicted only: trials would tell how many updates each needs in truth") {
     Candidate* standard = Default();
-    Candidate* best = &*std::ranges::find_if(plan_.candidates, &IsLeft);
+    Candidate* best = request_.in_pause && standard
+                          ? standard
+                          : &*std::ranges::find_if(plan_.candidates, &IsLeft);
     const double gain = standard ? 1 - best->Seconds() / standard->Seconds() : 1;
     Choose(best, standard, gain, kPredicted, plan_);
     plan_.notes.push_back(why);
@@ -289,7 +294,8 @@ class Chooser {
       ByPrediction(too_short);
     const std::string& run = entrants[std::ranges::find(of, &plan_.best()) - of.begin()].run;
     if (std::filesystem::exists(run)) plan_.progress = run;  // it went through all rounds
-    if (Tunes(plan_.best())) TuneChosen(all - seconds);
+    const bool stays = request_.in_pause && !too_short.empty();
+    if (Tunes(plan_.best()) && !stays) TuneChosen(all - seconds);
   }
 
  private:
@@ -305,7 +311,7 @@ class Chooser {
   /// Why losses of trials tell nothing: nobody had learned anything. "" if they do, or if prices
   /// are missing.
   std::string TooShort(const std::vector<Entrant>& entrants) const {
-    if (!request_.from.empty()) return "";
+    if (!request_.from.empty() && !request_.in_pause) return "";
     const Entrant* best = nullptr;
     for (const Entrant& one : entrants)
       if (one.last.failure.empty() && (!best || one.last.loss < best->last.loss)) best = &one;
@@ -313,9 +319,10 @@ class Chooser {
     for (const Candidate& one : plan_.candidates)
       if (IsLeft(one) && one.seconds_per_update == 0) return "";
     return fmt::format(
-        "the predicted times decide: trials of {:.2g} s were too short to learn from (loss {:.4g}, "
-        "from {:.4g}); longer ones would tell (--trial-seconds, or --auto with train.search_share)",
-        best->trained, best->last.loss, best->first_loss);
+        "{}: trials of {:.2g} s were too short to learn from (loss {:.4g}, from {:.4g}); longer "
+        "ones would tell (--trial-seconds, or --auto with train.search_share)",
+        request_.in_pause ? "nothing changes" : "the predicted times decide", best->trained,
+        best->last.loss, best->first_loss);
   }
 
   /// In virtual time, which costs nothing but itself, some updates of the slowest one.
@@ -349,38 +356,50 @@ class Chooser {
     one.keys.insert(one.keys.end(), keys.begin(), keys.end());
   }
 
-  /// Tunes rate and momentum of the chosen one, and goes on to less stale ones while the best
-  /// momentum is 0.
+  /// Tunes rate and momentum of the chosen one. While it feels staleness and its best momentum is
+  /// 0, one that is less stale takes its place if it is better.
   void TuneChosen(double seconds) {
+    const std::string from = plan_.progress;
     Candidate* one = &plan_.candidates[plan_.chosen];
-    for (int round = 0; one; ++round, seconds /= 2) {
-      const Job job = JobOf(request_.job, *one);
+    for (int round = 0; one; ++round) {
       const Tuned tuned =
-          TuneMomentum(job, {.data = request_.data,
-                             .run = request_.run,
-                             .peers = request_.peers,
-                             .from = plan_.progress,
-                             .folder = fmt::format("{}/momentum-{}", request_.folder, round),
-                             .seconds = seconds,
-                             .tell = request_.tell});
-      if (tuned.run.empty()) return;  // interrupted, or all have failed: what was chosen stays
-      Candidate& before = plan_.candidates[plan_.chosen];
-      if (one != &before)
-        before.dropped = fmt::format("its best momentum is 0: {} is less stale", one->name);
-      one->dropped.clear();
+          TuneMomentum(JobOf(request_.job, *one),
+                       {.data = request_.data,
+                        .run = request_.run,
+                        .peers = request_.peers,
+                        .from = from,
+                        .folder = fmt::format("{}/momentum-{}", request_.folder, round),
+                        .seconds = seconds,
+                        .tell = request_.tell});
       one->trained += tuned.trained;
+      if (tuned.run.empty()) return;  // interrupted, or all have failed: what was chosen stays
       one->loss = tuned.last.loss;
+      if (!TakesPlace(*one)) return;
       Set(tuned.best, *one);
-      plan_.chosen = static_cast<int>(one - plan_.candidates.data());
       plan_.keys = one->keys;
       plan_.progress = tuned.run;
       plan_.notes.push_back(fmt::format("{} has learning rate {:g} and momentum {:g}", one->name,
                                         tuned.best.rate, *tuned.best.momentum));
-      if (*tuned.best.momentum > 0) return;
+      if (*tuned.best.momentum > 0 || !FeelsStaleness(*one)) return;
       one = LessStale(*one);
-      if (!one) return;
-      Set({.rate = tuned.best.rate, .momentum = kMomentumOfFewerGroups}, *one);
+      if (one) Set({.rate = tuned.best.rate, .momentum = kMomentumOfFewerGroups}, *one);
     }
+  }
+
+  /// Whether it is the chosen one or takes its place, because its loss is lower after trials that
+  /// were as long.
+  bool TakesPlace(Candidate& one) {
+    Candidate& before = plan_.candidates[plan_.chosen];
+    if (&one == &before) return true;
+    if (*one.loss >= *before.loss) {
+      one.dropped = fmt::format("less stale than {}, but its loss is {:.4g}, not below {:.4g}",
+                                before.name, *one.loss, *before.loss);
+      return false;
+    }
+    before.dropped = fmt::format("its best momentum is 0: {} is less stale", one.name);
+    one.dropped.clear();
+    plan_.chosen = static_cast<int>(&one - plan_.candidates.data());
+    return true;
   }
 
   /// The fastest one of the same strategy and executor with at most half of the staleness.

@@ -248,7 +248,8 @@ double SearchShare(const Job& job) {
 int64_t TuningSteps(const Job& job, const DataSets& data) {
   const double all = StepsOf(job, data);
   const auto teams = static_cast<double>(TeamsOf(job));
-  const double steps = std::min(SearchShare(job) * all, teams * kMostTuningSteps);
+  const double most = job.train.Has("target") ? kTuningSteps : kMostTuningSteps;
+  const double steps = std::min(SearchShare(job) * all, teams * most);
   const auto fewest = static_cast<double>(FewestTuningSteps(job, data));
   if (job.train.Has("search_share")) return steps < fewest ? 0 : std::llround(steps);
   return std::llround(std::max({steps, std::min(teams * kTuningSteps, kTuningShare * all), 1.0}));

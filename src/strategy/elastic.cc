@@ -43,6 +43,11 @@ std::optional<Array<float>> ForNetwork(Array<float> elements) {
   return OnHost(std::span(reached, static_cast<size_t>(elements.count)));
 }
 
+/// StrategyEntry::mixing: the moving rate, with rho of the learning rate where it is highest.
+double Mixing(const Options& options, int ranks, double learning_rate) {
+  return options.Has("rho") ? options.Float("rho") * learning_rate : MovingRate(options, ranks);
+}
+
 }  // namespace
 
 double MovingRate(const Options& options, int ranks) {
@@ -237,7 +242,7 @@ StrategyEntry ElasticEntry() {
           .in_place = true,
           .replicas_differ = true,
           .period = EveryPeriod,
-          .mixing = MovingRate,
+          .mixing = Mixing,
           .estimate = [](const Options& options,
                          const ExchangeSize& size) { return ElasticCost(options, size); },
           .make = nullptr};

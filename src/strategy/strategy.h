@@ -156,8 +156,12 @@ inline OptionSpec PeriodOption(const char* help) {
           .tries = {4, 16}};
 }
 inline bool SumsGradients(const Options& /*options*/) { return false; }
-inline double MixesAll(const Options& /*options*/, int /*world*/) { return 1; }
-inline double MixesHalf(const Options& /*options*/, int /*world*/) { return 0.5; }
+inline double MixesAll(const Options& /*options*/, int /*world*/, double /*learning_rate*/) {
+  return 1;
+}
+inline double MixesHalf(const Options& /*options*/, int /*world*/, double /*learning_rate*/) {
+  return 0.5;
+}
 
 struct StrategyEntry {
   std::string name;
@@ -193,7 +197,7 @@ struct StrategyEntry {
   int64_t (*period)(const Options& options, int64_t steps_per_epoch) = EveryStep;
   /// The part of a replica's distance to the mean of all that an exchange takes away: a half where
   /// two replicas take their mean.
-  double (*mixing)(const Options& options, int world) = MixesAll;
+  double (*mixing)(const Options& options, int world, double learning_rate) = MixesAll;
   /// Empty if it supports this number of replicas, otherwise a sentence with the reason.
   std::string (*supports)(int world) = AnyWorld;
   /// Messages and bytes sent by all ranks together in one step of each.

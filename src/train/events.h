@@ -99,6 +99,7 @@ struct EndEvent {
   Metrics exchange = {};  ///< As in EpochEvent, likewise the next.
   std::vector<DeviceWork> node = {};
   double virtual_seconds = 0;  ///< On a simulated cluster: the whole run's.
+  double lost_trials = 0;      ///< Of these, those of `auto` from which the run did not go on.
   double cost = 0;             ///< Of a simulated cluster for this time; 0: no price is known.
   std::optional<Collapse> collapse = {};  ///< Of the weights in `last`.
   std::string good = {};       ///< The last good checkpoint, if it is another than `last`.

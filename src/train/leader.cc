@@ -459,6 +459,7 @@ class LeadingMember : public Leader {
     }
     if (request_.cluster) {
       event.virtual_seconds = request_.time_used + clock_.Now();
+      event.lost_trials = std::max(0.0, request_.time_used - clock_.Before());
       event.cost = request_.cluster->CostOf(event.virtual_seconds);
       event.lost = context_.lost_nodes;
     }

@@ -28,7 +28,8 @@ class Planner {
   /// Chooses `job.open`; `request` has the data. Where a launcher started several processes all of
   /// them call it, and get the same job; the rest of the decision is that of rank 0.
   virtual Decision Decide(const Job& job, const RunRequest& request) = 0;
-  /// Seconds of training after which the run pauses to ask again; 0: it does not.
+  /// Seconds of training after which the run pauses to ask again, from its start or from the last
+  /// pause; 0: it does not.
   virtual double PauseSeconds(const Job& /*job*/) const { return 0; }
   /// Asked when a run of `decision` has diverged, or pauses after train.replan_epochs: whether it
   /// goes on from its last checkpoint, with the job that `decision` has now. All processes of a

@@ -55,6 +55,7 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
   RequireParameters(graph_);
   RequirePrecision(job, devices_);
   RequireRowType(job, layout(), devices_);
+  RequireDevicesOfHead(job);
   TouchFirst(params_);
   Initialize(params_, job.seed(), KernelThreads());
   HostCopies copies;
@@ -91,8 +92,6 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
     RequireRunningMean(job, executor_->in_place(), layout());
     average_.emplace(job.train.Float("average"), params_.values());
   }
-  Require(!strategy_->RemoteHead() || NamesOfDevices(job) == std::vector<std::string>{Cpu().name()},
-          "{}: a served head computes on the CPU: {}", job.node.Where("devices"), HowToUseTheCpu());
 }
 
 ExecutorContext Replica::WorkOf(const Graph& graph) {

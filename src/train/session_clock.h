@@ -23,6 +23,7 @@ class SessionClock {
     pauses_ = pauses;
     began_ = saved_ = Now();
   }
+  double Before() const { return before_; }
   double OfTraining() const { return before_ + Now() - began_; }
   /// Of these, the seconds of evaluations and checkpoints, and the others.
   double Pauses() const { return pauses_; }

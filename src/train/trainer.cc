@@ -180,18 +180,17 @@ EndEvent Train(const Job& job, const RunRequest& request) {
     throw;
   }
   if (decided.signal != 0) return StoppedUndecided(decided.signal, run ? &*run : nullptr, request);
-  mine.pause_epochs = job.train.Int("replan_epochs");
-  mine.pause_seconds = request.planner->PauseSeconds(job);
-  if (request.cluster && request.cluster->machines.failures.death &&
-      (mine.pause_epochs > 0 || mine.pause_seconds > 0)) {
-    const char* key = mine.pause_epochs > 0 ? "train.replan_epochs" : "train.optimizer_epoch";
-    mine.pause_epochs = 0;
-    mine.pause_seconds = 0;
-    decided.messages.push_back(fmt::format("{} has no effect on a cluster whose nodes fail", key));
-  }
+  const bool fails = request.cluster && request.cluster->machines.failures.death;
+  const int64_t replan_epochs = job.train.Int("replan_epochs");
+  mine.pause_epochs = fails ? 0 : replan_epochs;
+  if (fails && (replan_epochs > 0 || job.train.String("planner") != "yoke"))
+    decided.messages.push_back(
+        fmt::format("train.{} has no effect on a cluster whose nodes fail",
+                    replan_epochs > 0 ? "replan_epochs" : "optimizer_epoch"));
   mine.time_used = request.cluster ? decided.seconds : Now() - asked;
   for (;;) {
     const double began = Now();
+    mine.pause_seconds = fails ? 0 : request.planner->PauseSeconds(job);
     EndEvent end = TrainDecided(decided, mine, run ? &*run : nullptr);
     run.reset();
     const bool pauses = end.reason == "replan" || end.reason == "diverged";

@@ -1,5 +1,6 @@
 """auto: what it chooses and says inside training, under simulate and under a launcher, and how it stops."""
 import contextlib
+import itertools
 import os
 import pathlib
 import re
@@ -21,7 +22,7 @@ class AutoTest(PlansTest):
         def trials(*words):
             """How many have measured what staleness costs, after those of this run."""
             out = self.good("simulate", "tiny.toml", "--cluster", "cluster.toml", "--set", "cluster.strategy=auto", "--set", "train.epochs=4000",
-                            "--set", 'train.target={ metric = "accuracy", at_least = 0.01 }', *words).out
+                            "--time-limit", "0.01s", *words).out
             return int(re.search(r"staleness costs \S+ % more examples \(on this kind of job, from (\d+) trials?\)", out)[1])
 
         first = trials()
@@ -45,6 +46,18 @@ class AutoTest(PlansTest):
         _, end, run = self.train("--set", "train.learning_rate=auto")
         self.assertEqual(end["reason"], "finished")
         self.assertRegex(self.read(run + "/job.toml"), r"learning_rate = 0\.\d+\n")
+
+    def test_auto_on_several_devices(self):
+        """No strategy is chosen that needs the CPU alone, as a served head does."""
+        words = ["tiny.toml", "--cluster", "cluster.toml", "--set", 'node.devices=["cpu","emulated:0"]', "--set", "node.executor=split"]
+        speeds = "operations_per_second = 2e9\nbytes_per_second = 5e9\n"
+        self.write("speed.toml", f'title = "One"\nsource = "test"\n{speeds}link_bytes_per_second = 1e9\n')
+        self.write("cluster.toml", CLUSTER.replace(speeds, 'curves = { cpu = "speed.toml", "emulated:0" = "speed.toml" }\n'))
+        end = self.good("simulate", *words, "--strategy", "auto", "--json").events()[-1]
+        self.assertEqual(end["reason"], "finished")
+        candidates = self.good("plan", *words, "--json").events()[-1]["candidates"]
+        served = [one["dropped"] or "" for one in candidates if one["name"] == "split, compute_groups groups=4 served_head=true, f32"]
+        self.assertIn("a served head computes on the CPU", *served)
 
     def test_a_job_without_a_rate(self):
         self.write("tiny.toml", TINY[:TINY.index("[train]")] + TINY[TINY.index("[node]"):])
@@ -109,14 +122,14 @@ class AutoTest(PlansTest):
         _, end, _ = self.train("--set", "train.evaluate_every=500", "--set", "checkpoint.every_epochs=0")
         epochs = int(500 * 180 / end["seconds"])  # of three minutes, of which it searches a twentieth
         words = ["--executor", "auto", "--set", "train.search_share=0.05", "--set", f"train.epochs={epochs}", "--set",
-                 "train.target={metric='accuracy', at_least=0.01}"]
+                 "train.early_stopping={metric='accuracy', patience=1}"]
         result = self.good("train", "tiny.toml", "--run", "long", *words)
         self.assertIn("choosing took", result.out)
         self.assertIn("of them done by trials)", result.out)
         self.assertNotIn("resumed", result.out)
         self.assertIn("chosen = ", self.read("long/plan.toml"))
         self.assertIn('executor = "', self.read("long/job.toml"))
-        self.assertIn("[train.target]", self.read("long/job.toml"))
+        self.assertIn("[train.early_stopping]", self.read("long/job.toml"))
 
     def test_simulate_auto(self):
         self.write("cluster.toml", CLUSTER)
@@ -158,11 +171,12 @@ threads = 1
 
     def test_simulate_auto_tells_one_choice(self):
         self.write("cluster.toml", CLUSTER)
-        words = ["simulate", "tiny.toml", "--cluster", "cluster.toml", "--strategy", "auto", "--set", "train.learning_rate=auto", "--set",
-                 'train.target={metric="accuracy",at_least=0.01}']
+        words = ["simulate", "tiny.toml", "--cluster", "cluster.toml", "--strategy", "auto", "--set", "train.learning_rate=auto",
+                 "--time-limit", "0.01s"]
         long = self.good(*words, "--set", "train.epochs=4000", "--set", "train.search_share=0.2", "--run", "long").out
         self.assertEqual(len(re.findall("an update's staleness costs", long)), 1, long)
         self.assertNotIn("predicted only", long)
+        self.assertRegex(long, r"simulated time \S+ s, \S+ s of it in trials that are lost")
         short = self.good(*words, "--set", "train.epochs=200", "--run", "short").out
         self.assertIn("leave too little of train.search_share for trials of the parts", short)
         self.assertIn("take up to", short)
@@ -218,7 +232,28 @@ threads = 1
             return end["virtual_seconds"]
 
         best = min(seconds("hogwild_sgd"), seconds("allreduce"))
-        self.assertLess(seconds("auto", "--set", "train.momentum=auto"), 1.1 * best)
+        for epochs in (60, 600):  # who has a target need not know how many it takes
+            self.assertLess(seconds("auto", "--set", "train.momentum=auto", "--set", f"train.epochs={epochs}"), 1.1 * best)
+
+    def test_trials_wait_where_there_is_a_target(self):
+        """Until they are worth a pause; then a run goes on by what they tell, and searches again when it has trained as long again."""
+        self.write("cluster.toml", CLUSTER.replace("1e6", "1e9"))
+        words = ["--set", 'train.target={metric="loss",at_most=0.0}', "--set", "train.search_share=0.9", "--json"]
+        events = self.good("simulate", "tiny.toml", "--cluster", "cluster.toml", "--strategy", "auto", "--set", "train.epochs=400", *words).events()
+        ends = [event for event in events if event["event"] == "end"]
+        self.assertEqual([end["reason"] for end in ends], ["replan"] * (len(ends) - 1) + ["finished"])
+        self.assertGreaterEqual(len(ends), 2)
+        texts = [event["message"] for event in events if event["event"] == "message"]
+        self.assertLess(texts.index("the target may come first: trials wait until a pause is worth them"),
+                        next(place for place, text in enumerate(texts) if ": loss" in text))
+        for before, after in itertools.pairwise(end["seconds"] for end in ends[:-1]):
+            self.assertGreaterEqual(after, 1.99 * before)
+        events = self.good("train", "tiny.toml", "--executor", "auto", "--set", "train.epochs=1000000", "--time-limit", "8s", *words, "--set",
+                           "checkpoint.every_epochs=0").events()
+        ends = [event for event in events if event["event"] == "end"]
+        self.assertEqual([end["reason"] for end in ends], ["replan", "time_limit"])
+        self.assertAlmostEqual(ends[0]["seconds"], 1.25 * 4 / 0.9, delta=1)
+        self.assertTrue(any(": loss" in event["message"] for event in events if event["event"] == "message"))
 
     def test_simulate_chooses_again(self):
         self.write("cluster.toml", CLUSTER)

@@ -42,6 +42,12 @@ class PlanTest(PlansTest):
         self.assertEqual(self.train("--plan", "plan.toml")[0]["executor"], "hogbatch")
         self.assertEqual(self.train("--plan", "plan.toml", "--executor", "split")[0]["executor"], "split")
 
+    def test_a_cluster_without_a_title(self):
+        self.write("rack.toml", CLUSTER)
+        self.assertRegex(self.good("plan", "tiny.toml", "--cluster", "rack.toml", "--only", "allreduce").out, r"planned for rack\.toml in \S+ ")
+        self.write("rack.toml", 'title = "Ours"\n' + CLUSTER)
+        self.assertIn("planned for Ours in ", self.good("plan", "tiny.toml", "--cluster", "rack.toml", "--only", "allreduce").out)
+
     def test_divisions_of_the_cores(self):
         """On two cores at least: parts and replicas are compared, and what is chosen trains."""
         if len(os.sched_getaffinity(0)) < 2:

@@ -66,6 +66,12 @@ TEST(Candidates, RefusedOnesKeepAReason) {
   const auto devices =
       All({{"node.devices", "[\"cpu\", \"emulated:0\"]"}, {"node.executor", "split"}});
   EXPECT_THAT(Named(devices, "single, f32").dropped, HasSubstr("executor single takes one device"));
+  const auto served = All({{"node.devices", "[\"cpu\", \"emulated:0\"]"},
+                           {"node.executor", "split"},
+                           {"cluster.replicas", "4"}});
+  EXPECT_THAT(Named(served, "split, compute_groups groups=2 served_head=true, f32").dropped,
+              HasSubstr("a served head computes on the CPU"));
+  EXPECT_EQ(Named(served, "split, compute_groups groups=2, f32").dropped, "");
 }
 
 TEST(Candidates, VariantsTryTheValuesOfTheirKeys) {

@@ -149,6 +149,17 @@ TEST_F(HardwareTest, AsynchronousGradientsAreAsStaleAsThereAreOthers) {
   EXPECT_EQ(Of(FreeNetwork(4), Strategy("allreduce")).use.staleness, 0);
 }
 
+TEST_F(HardwareTest, AnElasticForceIsOfTheLearningRate) {
+  const auto use = [this](const char* key, const char* value) {
+    return Of(FreeNetwork(4),
+              {{"cluster.strategy", "easgd_sync3"}, {key, value}, {"train.learning_rate", "0.02"}})
+        .use;
+  };
+  EXPECT_DOUBLE_EQ(use("cluster.rho", "0.001").mixing, 2e-5);
+  EXPECT_EQ(use("cluster.rho", "0.001").Doublings(),
+            use("cluster.moving_rate", "2e-5").Doublings());
+}
+
 TEST_F(HardwareTest, TheSameTwice) {
   for (const char* strategy : {"allreduce", "async_sgd", "gossip_pull"}) {
     const Price first = Of(SlowNetwork(3), Strategy(strategy));

@@ -90,6 +90,15 @@ TEST(SteadyState, TriesFiveSettingsASearchAtMost) {
   }
 }
 
+TEST(SteadyState, KeepsTheBestWhereFewerGroupsDiverge) {
+  Lab lab = {
+      .loss = [](int g, const Setting& one) { return g < 8 ? kDiverged : 1 + *one.momentum; }};
+  const GroupSearch search = FindSteadyState(8, {.rate = 0.1, .momentum = 0.6}, lab.Trials());
+  ASSERT_GE(search.best, 0);
+  EXPECT_EQ(BestOf(search).groups, 8);
+  EXPECT_EQ(lab.tried.back().groups, 4);
+}
+
 TEST(SteadyState, EndsWithOneGroup) {
   Lab lab = {.loss = [](int, const Setting& one) { return 1 + *one.momentum; }};
   const GroupSearch search = FindSteadyState(4, {.rate = 0.1, .momentum = 0.6}, lab.Trials());

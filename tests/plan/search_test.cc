@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "plan/support/small_job.h"
 #include "plan/tuning.h"
+#include "simulate/simulate.h"
 
 namespace yoke::search_test {
 
@@ -200,6 +201,84 @@ TEST(Search, TrialsThatTeachNothingLeaveTheChoiceToPrices) {
     if (one.measured) {
       EXPECT_LE(plan.best().Seconds(), one.Seconds()) << one.name;
     }
+}
+
+/// Of asynchronous strategies of four replicas, by trials in virtual time that also choose the
+/// momentum.
+Plan PlanOfGroups(const Overrides& keys, double trial_seconds = 3) {
+  const TemporaryFolder folder("yoke-search-test");
+  Overrides all = {{"cluster.replicas", "4"},
+                   {"cluster.strategy", "compute_groups"},
+                   {"train.momentum", "0.0"},
+                   {"train.epochs", "1000"}};
+  all.insert(all.end(), keys.begin(), keys.end());
+  const Job job = SmallJob(all);
+  const DataSets data = OpenData(job.data(), job.seed());
+  const auto machines = Cluster(4, 1e-6, 1e9);
+  const SimulatedCluster cluster = {.machines = machines.at("f32").Simulated(1),
+                                    .simulate = Simulate};
+  const RunRequest run = {.cluster = &cluster};
+  return Search({.job = job,
+                 .data = data,
+                 .run = run,
+                 .machines = machines,
+                 .choices = {.open = {"cluster.strategy"}, .only = {"compute_groups", "async_sgd"}},
+                 .noise_scale = 1000,
+                 .trial_seconds = trial_seconds,
+                 .tunes_momentum = true,
+                 .folder = folder.path()});
+}
+
+std::vector<std::string> Tunings(const Plan& plan) {
+  std::vector<std::string> notes;
+  std::ranges::copy_if(plan.notes, std::back_inserter(notes), [](const std::string& note) {
+    return note.find("and momentum") != std::string::npos;
+  });
+  return notes;
+}
+
+TEST(Search, FewerGroupsTakeOverOnlyWhereTheyAreBetter) {
+  for (const bool better : {true, false}) {
+    const Plan plan =
+        PlanOfGroups({{"cluster.form", "paper"}, {"train.learning_rate", better ? "0.3" : "2.0"}});
+    const Candidate two = Named(plan.candidates, "single, compute_groups, f32");
+    const Candidate four =
+        Named(plan.candidates, "single, compute_groups groups=4 served_head=true, f32");
+    EXPECT_EQ(plan.best().name, better ? two.name : four.name);
+    EXPECT_EQ(two.loss < four.loss, better);
+    EXPECT_THAT(better ? four.dropped : two.dropped,
+                HasSubstr(better ? "its best momentum is 0" : "less stale than"));
+    EXPECT_EQ(Tunings(plan).size(), better ? 2U : 1U);
+  }
+}
+
+TEST(Search, OnlyLateGradientsMakeFewerGroups) {
+  const Plan plan = PlanOfGroups({{"train.learning_rate", "0.3"}});
+  EXPECT_THAT(Tunings(plan), testing::ElementsAre(HasSubstr("and momentum 0")));
+}
+
+TEST(Search, OnlyLateGradientsLowerTheMomentum) {
+  for (const char* form : {"paper", "yoke"}) {
+    const Plan plan = PlanOfGroups({{"cluster.form", form}, {"train.momentum", "0.9"}}, 0);
+    const Candidate groups = Named(plan.candidates, "single, compute_groups, f32");
+    EXPECT_GT(groups.use.staleness, 0.5);
+    std::vector<std::string> momenta;
+    for (const Override& key : groups.keys)
+      if (key.key == "train.momentum") momenta.push_back(key.value);
+    const bool lowered = form == std::string("paper");
+    EXPECT_EQ(momenta, lowered ? std::vector<std::string>{"0.8"} : std::vector<std::string>());
+  }
+}
+
+TEST(Search, MomentaThatFailAreCharged) {
+  // The rate becomes far too high when the comparison of strategies is over.
+  const Plan plan = PlanOfGroups(
+      {{"cluster.form", "paper"},
+       {"train.learning_rate", "0.3"},
+       {"train.schedule", "{ name = \"multi_step\", at_epochs = [35], factor = 1e9 }"}});
+  EXPECT_THAT(Tunings(plan), testing::IsEmpty());
+  const Candidate standard = Named(plan.candidates, "single, compute_groups, f32");
+  EXPECT_GT(plan.best().trained, 1.1 * standard.trained);
 }
 
 }  // namespace yoke::search_test

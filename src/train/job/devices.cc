@@ -100,4 +100,11 @@ void RequireRowType(const Job& job, const ParamLayout& layout, const Devices& de
           HowToUseTheCpu());
 }
 
+void RequireDevicesOfHead(const Job& job) {
+  const Value* serves = job.resolved.Find("cluster")->Find("served_head");
+  Require(!serves || *serves != Value(true) ||
+              NamesOfDevices(job) == std::vector<std::string>{Cpu().name()},
+          "{}: a served head computes on the CPU: {}", job.node.Where("devices"), HowToUseTheCpu());
+}
+
 }  // namespace yoke

@@ -32,6 +32,8 @@ Device& ValuesDevice(const Job& job, const Devices& devices);
 /// Throws UserError if [train] weights asks for bf16 and the model has no rows, or a device is not
 /// the CPU.
 void RequireRowType(const Job& job, const ParamLayout& layout, const Devices& devices);
+/// Throws UserError if the strategy serves a head and a device is not the CPU.
+void RequireDevicesOfHead(const Job& job);
 
 /// Whether these devices take batches as they are stored (ReadRequest::as_stored): all but the CPU
 /// alone, whose input is made as it is read.
