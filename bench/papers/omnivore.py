@@ -251,6 +251,7 @@ def optimizer_on(job, arguments):
     runs = dict(zip(static, at_once(run, static, CORES)))
     auto = run_to_target(job, {"cluster.strategy": "auto", "train.planner": "omnivore", "train.optimizer_epoch": f"{arguments.epoch}s"},
                          4 * limit, arguments)
+    ours = run_to_target(job, {"cluster.strategy": "auto", "train.learning_rate": "auto", "train.momentum": "auto"}, 4 * limit, arguments)
 
     def compared(accuracy):
         """The best static choice, its seconds, the optimizer's, and those of the worse of 1 and 8 groups at momentum 0.9; None: not reached."""
@@ -262,10 +263,11 @@ def optimizer_on(job, arguments):
     target = tomllib.loads(job.read_text(encoding="utf-8"))["train"]["target"]["at_least"]
     last = {accuracy: compared(accuracy) for accuracy in [*(one for one in arguments.targets if one < target), target]}
     trials = auto.searched(auto.start)
-    print_table(["accuracy", "groups, momentum, rate", "best static s", "times the cold start", "optimizer s", "times the best"],
+    print_table(["accuracy", "groups, momentum, rate", "best static s", "times the cold start", "optimizer s", "times the best", "our `auto` s"],
                 ([accuracy, best and ", ".join(map(str, best)), say(seconds, ".1f"), say(seconds and trials and seconds / trials, ".1f"), say(own, ".1f"),
-                  say(own and seconds and own / seconds, ".2f")] for accuracy, (best, seconds, own, _) in last.items()),
-                f"Virtual seconds to an accuracy, {job.stem}; the cold start: {say(trials, '.1f', 'not ended')}")
+                  say(own and seconds and own / seconds, ".2f"), say(first_at(ours.virtual_curve(), accuracy), ".1f")]
+                 for accuracy, (best, seconds, own, _) in last.items()),
+                f"Virtual seconds to an accuracy, {job.stem}; the cold start: {say(trials, '.1f', 'not ended')}; `auto` chose {ours.start['strategy']}")
     best, own, worse = last[target][1:]
     name = job.stem.removeprefix("omnivore-")
     yield Compared(f"{name}: the optimizer, times the best static choice", 1.1, own and best and own / best, note="at most 1.1")

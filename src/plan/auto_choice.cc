@@ -70,10 +70,8 @@ void AutoChoice::ByTrials() {
   const bool parts = !order_.choices.open.empty();
   if (!tunes_.any() && !parts) return;
   priced_ = parts && order_.run.cluster && HasPrices(order_, data_);
-  const bool wait = TrialsWait(decision_.job);
-  if (priced_ && (tunes_.rate || wait)) return OnACluster();
-  // In virtual time, parts without prices are compared at once: nothing says when to pause.
-  const bool later = wait && !(order_.run.cluster && parts);
+  const bool later = TrialsWait(decision_.job);
+  if (priced_ && (tunes_.rate || later)) return OnACluster();
   if (later) Note(kTrialsWait);
   if (later && !tunes_.rate) return;
   const Trial last = later ? Tune({.rate = true, .momentum = false}) : FirstTrials();

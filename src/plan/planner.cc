@@ -83,6 +83,7 @@ Plan SearchOn(const PlanOrder& order, const DataSets& data,
               .efficiency = before,
               .trial_seconds = trial_seconds,
               .trial_share = order.trial_share,
+              .update_seconds = order.example_seconds * ExamplesPerUpdate(order.job),
               .restart_seconds =
                   order.run.cluster ? RestartSeconds(order.job, *data.train, *order.cluster) : 0,
               .tunes_momentum = order.tunes_momentum,

@@ -229,13 +229,12 @@ class Chooser {
         one.keys.push_back(PlanKey("train.momentum", FormatValue(Value(MomentumFor(one)))));
   }
 
-  /// In a pause the default stays.
+  /// In a pause the default stays, and where nothing has a price.
   void ByPrediction(const std::string& why =
                         "predicted only: trials would tell how many updates each needs in truth") {
     Candidate* standard = Default();
-    Candidate* best = request_.in_pause && standard
-                          ? standard
-                          : &*std::ranges::find_if(plan_.candidates, &IsLeft);
+    Candidate* best = &*std::ranges::find_if(plan_.candidates, &IsLeft);
+    if (standard && (request_.in_pause || best->seconds_per_update == 0)) best = standard;
     const double gain = standard ? 1 - best->Seconds() / standard->Seconds() : 1;
     Choose(best, standard, gain, kPredicted, plan_);
     plan_.notes.push_back(why);
@@ -328,7 +327,7 @@ class Chooser {
   /// In virtual time, which costs nothing but itself, some updates of the slowest one.
   double ShortestTrial() const {
     if (!request_.run.cluster) return kShortestTrial;
-    double slowest = 0;
+    double slowest = request_.update_seconds;
     for (const Candidate& one : plan_.candidates)
       if (IsLeft(one)) slowest = std::max(slowest, one.seconds_per_update);
     return kTrialUpdates * slowest;

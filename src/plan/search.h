@@ -27,6 +27,7 @@ struct SearchRequest {
   double trial_seconds = 0;    ///< Of all trials together; 0: none, the prediction decides.
   /// And of the fastest candidate's predicted time, at most.
   double trial_share = std::numeric_limits<double>::infinity();
+  double update_seconds = 0;    ///< Of the default, as measured; 0: not known.
   double restart_seconds = 0;   ///< That each trial takes besides, to go on from a checkpoint.
   bool tunes_momentum = false;  ///< Also chooses the momentum.
   /// The learning rate that fits a candidate's job by trials of others; 0: not known. Null: all

@@ -158,7 +158,8 @@ threads = 1
     def test_simulate_auto_tries_what_has_no_price(self):
         self.write("cluster.toml", CLUSTER)
         self.write("sparse.toml", self.SPARSE)
-        words = ["simulate", "sparse.toml", "--cluster", "cluster.toml", "--strategy", "auto", "--set", 'train.target={metric="p_at_1",at_least=0.01}']
+        words = ["simulate", "sparse.toml", "--cluster", "cluster.toml", "--strategy", "auto", "--set",
+                 'train.early_stopping={metric="p_at_1",patience=1}']
         for number, more in enumerate(([], ["--set", "train.learning_rate=auto", "--set", "train.epochs=150"])):
             with self.subTest(more=more):
                 out = self.good(*words, *more, "--run", f"sparse-{number}").out
