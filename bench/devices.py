@@ -123,7 +123,7 @@ def best_curves(results):
     for method, rate in (key for key, curve in curves.items() if curve):
         rates[method] = min(rates.get(method, rate), rate,
                             key=lambda one: (seconds_to(curves[method, one], goal) or 1e9, curves[method, one][-1][1]))
-    return goal, rates, {key[0]: curves[key] for key in rates.items()}
+    return goal, rates, {method: curves[method, rate] for method, rate in rates.items()}
 
 
 @part(sets=list(SETS), methods=list(METHODS), seconds=0.0, width=512, jobs=CORES, cpu=CPU, gpu=GPU, plots="",

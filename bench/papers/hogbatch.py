@@ -78,8 +78,8 @@ class Trained:
         self.goal, rates, self.curves = best_curves(results)
         self.seconds = {method: seconds_to(curve, self.goal) for method, curve in self.curves.items()}
         rates = {method: rate for (method, rate), (_, run) in results.items() if not run.diverged} | rates
-        self.points = {key[0]: results[key][0] for key in rates.items()}
-        self.runs = {key[0]: results[key][1] for key in rates.items()}
+        self.points = {method: results[method, rate][0] for method, rate in rates.items()}
+        self.runs = {method: results[method, rate][1] for method, rate in rates.items()}
 
     def node(self, method, measure):
         return self.runs[method].end["node"][measure]

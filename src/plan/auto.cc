@@ -75,12 +75,11 @@ class AutoPlanner : public Planner {
   /// training has taken as long again.
   double PauseSeconds(const Job& job) const override {
     if (IsOmnivore(job)) return OptimizerEpoch(job);
-    const double share = SearchShare(job);
-    const bool later = TrialsWait(job) && share > 0 && job.train.Int("replan_epochs") == 0;
-    if (!later || (open_.empty() && !tunes_.momentum)) return 0;
+    const bool waits = TrialsWait(job, *run_) && job.train.Int("replan_epochs") == 0;
+    if (!waits || (open_.empty() && !tunes_.momentum)) return 0;
     if (planned_at_ > 0) return planned_at_;
-    const double update = found_.plan ? found_.plan->best().seconds_per_update : 0;
-    return kSpare / share * (run_->cluster ? 2 * kLeastUpdates * update : kLeastSearch);
+    const double search = run_->cluster ? 2 * kLeastUpdates * found_.update_seconds : kLeastSearch;
+    return kSpare / SearchShare(job) * search;
   }
 
   bool GoesOn(const EndEvent& end, Decision& decision) override {

@@ -45,6 +45,11 @@ double SecondsOf(const Job& job, const DataSets& data, double example_seconds) {
 
 }  // namespace
 
+bool TrialsWait(const Job& job, const RunRequest& run) {
+  const bool fails = run.cluster && run.cluster->machines.failures.death;
+  return job.train.Has("target") && SearchShare(job) > 0 && run.steps == 0 && !fails;
+}
+
 AutoChoice::AutoChoice(const PlanOrder& order, const Tunes& tunes, Findings& found,
                        Decision& decision)
     : order_(order),
@@ -52,8 +57,9 @@ AutoChoice::AutoChoice(const PlanOrder& order, const Tunes& tunes, Findings& fou
       tunes_(tunes),
       found_(found),
       decision_(decision),
-      began_(Now()),
-      given_rate_(SettingOf(order.job).rate) {}
+      began_(Now()) {
+  if (found.given_rate == 0) found.given_rate = SettingOf(order.job).rate;
+}
 
 /// Where the default does not fit the job or its devices, the first candidate that does stands for
 /// it.
@@ -70,12 +76,15 @@ void AutoChoice::ByTrials() {
   const bool parts = !order_.choices.open.empty();
   if (!tunes_.any() && !parts) return;
   priced_ = parts && order_.run.cluster && HasPrices(order_, data_);
-  const bool later = TrialsWait(decision_.job);
-  if (priced_ && (tunes_.rate || later)) return OnACluster();
+  const bool wait = TrialsWait(decision_.job, order_.run);
+  if (priced_ && (tunes_.rate || wait)) return OnACluster();
+  // In virtual time the trials of the rate say when to pause.
+  const bool later = wait && (tunes_.rate || !order_.run.cluster);
   if (later) Note(kTrialsWait);
   if (later && !tunes_.rate) return;
-  const Trial last = later ? Tune({.rate = true, .momentum = false}) : FirstTrials();
+  const Trial last = FirstTrials(later);
   order_.example_seconds = last.seconds_per_example;
+  found_.update_seconds = last.seconds_per_example * ExamplesPerUpdate(decision_.job);
   // One that has trained to the end has not done so as the job says.
   if (last.ended) decision_.progress.clear();
   const bool trains =
@@ -94,8 +103,9 @@ void AutoChoice::OnACluster() {
   const Trial last = tunes_.rate ? Tune({.rate = true, .momentum = false}) : Trial();
   if (last.ended) decision_.progress.clear();
   if (!last.failure.empty() || last.ended || StopIsAsked()) return;
-  if (TrialsWait(given)) return WithoutTrials(given, kTrialsWait);
   const Candidate best = found_.plan->best();
+  found_.update_seconds = best.seconds_per_update;
+  if (TrialsWait(given, order_.run)) return WithoutTrials(given, kTrialsWait);
   order_.trial_share -= found_.trained / best.Seconds();
   if (order_.trial_share * best.updates < kFewestTrialUpdates)
     return WithoutTrials(given,
@@ -142,8 +152,9 @@ double AutoChoice::RateThatFits(const Job& tuned, const Job& job) const {
   const auto rule = [](const Job& of) { return OneReplicaOf(of).train.String("rule"); };
   const Setting its = SettingOf(tuned);
   if (rule(job) != rule(tuned) || SettingOf(job).momentum != its.momentum) return 0;
-  return IsTunedApart() ? RateOfReplicas(WithSetting(job, {.rate = given_rate_}), found_.tried)
-                        : its.rate;
+  return IsTunedApart()
+             ? RateOfReplicas(WithSetting(job, {.rate = found_.given_rate}), found_.tried)
+             : its.rate;
 }
 
 /// In a search after trials of the rate, in which replicas were apart.
@@ -154,14 +165,15 @@ void AutoChoice::GiveEachItsRate() {
     };
 }
 
-/// The last of them.
-Trial AutoChoice::FirstTrials() {
+/// The last of them. `wait`: those of the momentum wait.
+Trial AutoChoice::FirstTrials(bool wait) {
   // Where parts are open, the search tunes the momentum of the chosen one.
-  const Tunes first = {tunes_.rate, tunes_.momentum && order_.choices.open.empty()};
+  const bool parts = !order_.choices.open.empty();
+  const Tunes first = {tunes_.rate, tunes_.momentum && !parts && !wait};
   if (first.any()) {
     Trial last = Tune(first);
     const bool apart = first.rate && IsTunedApart() && !found_.tried.empty();
-    return apart && !order_.choices.open.empty() && !StopIsAsked() ? TrainOn() : last;
+    return apart && (parts || wait) && !StopIsAsked() ? TrainOn() : last;
   }
   if (priced_) return {};
   const std::string run = order_.folder + "/default";
@@ -277,6 +289,9 @@ void AutoChoice::Again(const std::string& run, double budget) {
   if (!order_.choices.open.empty()) {
     Spend(budget);
     order_.in_pause = true;
+    const bool keeps_rate =
+        RateThatFits(decision_.job, decision_.job) == SettingOf(decision_.job).rate;
+    if (keeps_rate) GiveEachItsRate();  // none that trials or a divergence have lowered
     return Take(MeasureAndSearch(order_, data_, run));
   }
   Take(TuneMomentum(decision_.job, {.data = data_,

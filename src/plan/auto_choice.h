@@ -19,9 +19,9 @@ struct Tunes {
 /// Seconds of a search: a shorter one tells nothing.
 inline constexpr double kLeastSearch = 4;
 
-/// Whether trials of all but the rate wait for a pause of the training: its target may come long
-/// before the last epoch, so nobody knows how long it takes.
-inline bool TrialsWait(const Job& job) { return job.train.Has("target"); }
+/// Whether a training pauses for trials of all but the rate: its target may come long before the
+/// last epoch, so nobody knows how long it takes.
+bool TrialsWait(const Job& job, const RunRequest& run);
 
 class AutoChoice {
  public:
@@ -45,7 +45,7 @@ class AutoChoice {
   bool StopIsAsked() const { return order_.run.StopIsAsked(); }
   void Note(std::string sentence) { decision_.messages.push_back(std::move(sentence)); }
   void TakeFitting();
-  Trial FirstTrials();
+  Trial FirstTrials(bool wait);
   bool IsTunedApart() const;
   Trial TrainOn();
   Trial TrainDefault(const std::string& folder, double seconds);
@@ -68,7 +68,6 @@ class AutoChoice {
   Findings& found_;
   Decision& decision_;
   double began_;
-  const double given_rate_;
   bool priced_ = false;  // parts, in virtual time
 };
 

@@ -15,6 +15,8 @@ struct Findings {
   std::optional<Plan> plan = {};  ///< Of the last search.
   std::vector<TriedSetting> tried = {};
   double trained = 0;           ///< Seconds of all trials.
+  double update_seconds = 0;    ///< Of what was chosen first; 0: not known.
+  double given_rate = 0;        ///< The learning rate before any trial.
   int most_groups = 1;          ///< That Omnivore's optimizer found worth trying.
   bool tunes_momentum = false;  ///< Momentum was open, too,
   bool chose_schedule = false;  ///< and so was the schedule: CosineSchedule.

@@ -157,9 +157,11 @@ void SortUntried(size_t fit, std::vector<Candidate>& candidates) {
   });
 }
 
-/// Drops all but the leaders and the default, which is not tried if it is far behind. Leaders of
-/// several replicas differ in strategy.
-void KeepLeaders(std::vector<Candidate>& candidates, bool replicas, bool trials) {
+/// Drops all but the leaders and the default, which is not tried if it is far behind, unless it
+/// has trained. Leaders of several replicas differ in strategy.
+void KeepLeaders(const SearchRequest& request, std::vector<Candidate>& candidates) {
+  const bool replicas = request.job.cluster.Int("replicas") > 1;
+  const bool trials = request.trial_seconds > 0 && !request.in_pause;
   std::vector<const Candidate*> leaders;
   const double shortest = candidates[0].Seconds();
   for (Candidate& one : candidates) {
@@ -207,17 +209,20 @@ class Chooser {
   void SetRates() {
     if (!request_.rate_of) return;
     for (Candidate& one : plan_.candidates) {
-      if (!IsLeft(one)) continue;
+      if (!IsLeft(one) || (request_.in_pause && one.is_default)) continue;
       if (const double rate = request_.rate_of(JobOf(request_.job, one)); rate > 0)
         Set({.rate = rate}, one);
     }
   }
 
-  /// Where it is not that of the job; a note of the momentum names it, too.
+  /// Where it is not that of the job, unless a note of the momentum names it, too.
   void NoteRate() {
     const double rate = SettingOf(JobOf(request_.job, plan_.best())).rate;
-    if (request_.rate_of && !Tunes(plan_.best()) && rate != SettingOf(request_.job).rate)
-      plan_.notes.push_back(fmt::format("{} has learning rate {:g}", plan_.best().name, rate));
+    const std::string note = fmt::format("{} has learning rate {:g}", plan_.best().name, rate);
+    const bool told = std::ranges::any_of(
+        plan_.notes, [&](const std::string& one) { return one.starts_with(note); });
+    if (request_.rate_of && !told && rate != SettingOf(request_.job).rate)
+      plan_.notes.push_back(note);
   }
 
   /// That of asynchronous leaders falls, unless their server makes up for late gradients or they
@@ -234,7 +239,9 @@ class Chooser {
                         "predicted only: trials would tell how many updates each needs in truth") {
     Candidate* standard = Default();
     Candidate* best = &*std::ranges::find_if(plan_.candidates, &IsLeft);
-    if (standard && (request_.in_pause || best->seconds_per_update == 0)) best = standard;
+    if (standard && request_.in_pause) return Stay(*standard, why);
+    if (standard && best->seconds_per_update == 0)
+      return Stay(*standard, "without prices and trials the default stays");
     const double gain = standard ? 1 - best->Seconds() / standard->Seconds() : 1;
     Choose(best, standard, gain, kPredicted, plan_);
     plan_.notes.push_back(why);
@@ -298,6 +305,15 @@ class Chooser {
   }
 
  private:
+  /// The default is chosen, and the others are dropped, for this reason.
+  void Stay(const Candidate& standard, const std::string& why) {
+    for (Candidate& one : plan_.candidates)
+      if (&one != &standard && IsLeft(one)) one.dropped = why;
+    plan_.chosen = static_cast<int>(&standard - plan_.candidates.data());
+    plan_.keys = standard.keys;
+    plan_.notes.push_back(why);
+  }
+
   void MeasureEfficiency(const std::vector<Entrant>& entrants, const std::vector<Candidate*>& of) {
     std::vector<TriedUse> tried;
     for (size_t i = 0; i < of.size(); ++i)
@@ -355,12 +371,14 @@ class Chooser {
     one.keys.insert(one.keys.end(), keys.begin(), keys.end());
   }
 
-  /// Tunes rate and momentum of the chosen one. While it feels staleness and its best momentum is
-  /// 0, one that is less stale takes its place if it is better.
+  /// Tunes rate and momentum of the chosen one. If it feels staleness and its best momentum is 0,
+  /// one that is less stale takes its place if it is better, after trials that are as long: they
+  /// come on top.
   void TuneChosen(double seconds) {
     const std::string from = plan_.progress;
     Candidate* one = &plan_.candidates[plan_.chosen];
-    for (int round = 0; one; ++round) {
+    const int rounds = FeelsStaleness(*one) ? 2 : 1;
+    for (int round = 0; one && round < rounds; ++round) {
       const Tuned tuned =
           TuneMomentum(JobOf(request_.job, *one),
                        {.data = request_.data,
@@ -448,7 +466,7 @@ Plan Search(const SearchRequest& request) {
   Require(plan.candidates[0].dropped.empty(), "no candidate is left: {}",
           plan.candidates[0].dropped);
   const auto fit = static_cast<size_t>(std::ranges::count_if(plan.candidates, IsLeft));
-  KeepLeaders(plan.candidates, request.job.cluster.Int("replicas") > 1, request.trial_seconds > 0);
+  KeepLeaders(request, plan.candidates);
   Chooser chooser(request, plan);
   chooser.SetRates();
   chooser.SetMomenta();

@@ -34,7 +34,7 @@ struct SearchRequest {
   /// have the job's.
   std::function<double(const Job&)> rate_of = nullptr;
   std::string from = {};    ///< The run that trials continue; "": they start from the beginning.
-  bool in_pause = false;    ///< Of `from`: it goes on as it was unless trials tell otherwise.
+  bool in_pause = false;    ///< Of `from`, whose parts stay unless trials tell otherwise.
   std::string folder = {};  ///< For runs.
   std::function<void(const std::string&)> tell = [](const std::string&) {};  ///< Progress.
 };
@@ -46,7 +46,7 @@ struct SearchRequest {
 /// is chosen if it reaches the default's loss in 95 % of its time or less, otherwise the default.
 ///
 /// Momentum: candidates whose server gets late gradients are tried with the explicit momentum that
-/// leaves the total as the job has it. Rate and momentum of the chosen one are tuned; while that is
+/// leaves the total as the job has it. Rate and momentum of the chosen one are tuned; if that is
 /// such a candidate and its best momentum is 0, one of its strategy with half of the staleness
 /// takes its place, if its loss is lower (Omnivore halves g: Hadjis et al., 2016, section 5.2).
 ///

@@ -14,8 +14,8 @@ class LoadWatch {
  public:
   /// Runs a watching thread until destruction. On a signal it calls `abandon`, sends a message and
   /// ends the process with 128 + signal, so readers need not check for signals. `tells`: whether to
-  /// call the request's observers. `total`: bytes to read; 0: unknown, below:
-  /// no files.
+  /// call the request's observers. `total`: bytes to read; 0: unknown,
+  /// negative: there are no files.
   LoadWatch(const RunRequest& request, bool tells, int64_t total, std::function<void()> abandon);
   ~LoadWatch();
   LoadWatch(const LoadWatch&) = delete;

@@ -86,8 +86,9 @@ TEST(Search, EachCandidateHasTheRateThatFitsIt) {
            [](const Job& its) { return its.cluster.String("strategy") == "local_sgd" ? 0.25 : 0; },
        .folder = folder.path()});
   for (const Candidate& one : plan.candidates)
-    if (one.dropped.empty() || one.is_default)
+    if (one.dropped.empty() || one.is_default) {
       EXPECT_EQ(SettingOf(JobOf(job, one)).rate, one.is_default ? 0.5 : 0.25) << one.name;
+    }
   EXPECT_EQ(plan.best().strategy, "local_sgd");
   EXPECT_THAT(plan.notes, Contains(plan.best().name + " has learning rate 0.25"));
 }
@@ -209,6 +210,7 @@ Plan PlanOfGroups(const Overrides& keys, double trial_seconds = 3) {
   const TemporaryFolder folder("yoke-search-test");
   Overrides all = {{"cluster.replicas", "4"},
                    {"cluster.strategy", "compute_groups"},
+                   {"cluster.bucket_mb", "1.0"},
                    {"train.momentum", "0.0"},
                    {"train.epochs", "1000"}};
   all.insert(all.end(), keys.begin(), keys.end());
