@@ -1,4 +1,4 @@
-// gossip_pull: the laws of its consensus, and how often it exchanges.
+// gossip_pull: its recurrence in step, the laws of its consensus, and how often it exchanges.
 #include <gtest/gtest.h>
 
 #include "strategy/support/cloud.h"
@@ -50,5 +50,7 @@ TEST(GossipPull, ExchangesWithItsProbability) {
   const double models = static_cast<double>(received) / (64 * 4);
   EXPECT_NEAR(models, 8 * 100 * 0.25, 40);
 }
+
+TEST(GossipPull, IsItsRecurrence) { test::ExpectHalfway("gossip_pull"); }
 
 }  // namespace yoke::gossip_pull_test

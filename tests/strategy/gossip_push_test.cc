@@ -1,5 +1,5 @@
-// gossip_push: what weights keep, that replicas come together, what late messages cost, and that no
-// queue grows.
+// gossip_push: its recurrence in step, what weights keep, that replicas come together, what late
+// messages cost, and that no queue grows.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -13,6 +13,36 @@ using test::kCount;
 using test::Lab;
 using test::Noise;
 using test::Rounds;
+
+// Two ranks in step: what one sends lands in the same step of the other.
+TEST(GossipPush, IsItsRecurrence) { test::ExpectHalfway("gossip_push"); }
+
+TEST(GossipPushLaw, WeightsKeepTheWeightedMean) {
+  constexpr int kRanks = 8;
+  std::vector<double> before(kCount), after(kCount);
+  double weights = 0;
+  Simulate({.ranks = kRanks, .latency = 1e-3}, [&](const Communicator& world) {
+    Lab lab(world, {.strategy = "gossip_push",
+                    .options = Table{{"weights", true}},
+                    .rate = 0,
+                    .steps = 30,
+                    .gradient = test::PullToRank,
+                    .seconds_of_gradient = 1});
+    for (int64_t i = 0; i < kCount; ++i) {
+      lab.params.values().Host()[i] = Lab::Padding(i) ? 0 : Noise(world.rank(), i, 1);
+      before[i] += lab.params.values().Host()[i] / static_cast<double>(kRanks);
+    }
+    lab.Steps();
+    lab.strategy->Quiesce();
+    double weight = 0;
+    std::memcpy(&weight, lab.strategy->Tensors().at(0).values.data, sizeof weight);
+    weights += weight;
+    for (int64_t i = 0; i < kCount; ++i) after[i] += weight * lab.Values()[i];
+    lab.strategy->Finish();
+  });
+  EXPECT_NEAR(weights, 1, 1e-12);
+  for (int64_t i = 0; i < kCount; ++i) EXPECT_NEAR(after[i], before[i], 1e-5);
+}
 
 TEST(GossipPushLaw, BringsReplicasTogether) {
   for (const bool weights : {false, true}) {

@@ -85,7 +85,8 @@ struct Ends {
 };
 
 /// What each rank has after its last step, and the model then. Messages take `latency` seconds.
-Ends EndsOf(test::LabSettings settings, double latency) {
+/// Ranks before `first` take no step.
+Ends EndsOf(test::LabSettings settings, double latency, int first = 0) {
   settings.later_rate = settings.rate / 5;
   settings.steps = kSteps;
   settings.gradient = test::PullToRank;
@@ -99,7 +100,7 @@ Ends EndsOf(test::LabSettings settings, double latency) {
              Lab lab(world, settings);
              if (world.rank() == 0) ends.start = lab.Values();
              world.Sleep(StartOf(world.rank()));
-             lab.Steps();
+             if (world.rank() >= first) lab.Steps();
              ends.values[world.rank()] = lab.Values();
              ends.staleness[world.rank()] = lab.strategy->Counts().staleness;
              const std::vector<float> model = lab.Model();
@@ -115,7 +116,7 @@ struct Replicas {
       : x(kWorkers, Vector(start.begin(), start.end())) {}
 
   void Run(double rate, const std::function<void(int rank, double rate)>& view,
-           const std::function<void(int rank, double rate)>& step) {
+           const std::function<void(int rank, double rate)>& step, int first = 0) {
     const auto rate_of = [rate](int k) { return k < kSteps / 2 ? rate : rate / 5; };
     std::function<void(int, int)> begin = [&](int rank, int k) {
       view(rank, rate_of(k));
@@ -124,7 +125,7 @@ struct Replicas {
         if (k + 1 < kSteps) begin(rank, k + 1);
       });
     };
-    for (int rank = 0; rank < kWorkers; ++rank)
+    for (int rank = first; rank < kWorkers; ++rank)
       events.At(StartOf(rank), [&, rank] { begin(rank, 0); });
     events.Run();
   }
@@ -143,16 +144,18 @@ void ForElements(const Each& each) {
 }
 
 /// SC17, equations 1 and 2 with one worker at a time, 5 and 6 with momentum; an exchange takes no
-/// time beside a gradient.
-void ExpectElastic(const char* strategy, const char* force, double momentum) {
+/// time beside a gradient. The force stays out of a velocity of steps or of gradients.
+void ExpectElastic(const char* strategy, const char* force, double momentum = 0,
+                   const char* velocity = "gradients", int first = 0) {
   constexpr double kRate = 0.1, kForce = 0.3, kRho = 2.5;
   const bool by_rho = force == std::string("rho");
   test::LabSettings settings = {.strategy = strategy,
                                 .options = {{force, by_rho ? kRho : kForce}},
                                 .rule = momentum > 0 ? "momentum" : "sgd",
                                 .rate = kRate};
-  if (momentum > 0) settings.rule_options = {{"momentum", momentum}, {"velocity", "steps"}};
-  const Ends ends = EndsOf(settings, 1e-5);
+  if (momentum > 0) settings.rule_options = {{"momentum", momentum}, {"velocity", velocity}};
+  const bool sums_steps = velocity == std::string("steps");
+  const Ends ends = EndsOf(settings, 1e-5, first);
   Replicas replicas(ends.start);
   Vector centre = replicas.x[0];
   std::vector<Vector> v(kWorkers, Vector(kCount));
@@ -162,12 +165,12 @@ void ExpectElastic(const char* strategy, const char* force, double momentum) {
         ForElements([&](int64_t i) {
           double& x = replicas.x[rank][i];
           const double pull = (by_rho ? rate * kRho : kForce) * (x - centre[i]);
-          v[rank][i] = momentum * v[rank][i] - rate * Gradient(rank, i, x);
-          x += v[rank][i] - pull;
+          v[rank][i] = momentum * v[rank][i] + (sums_steps ? rate : 1) * Gradient(rank, i, x);
+          x -= (sums_steps ? 1 : rate) * v[rank][i] + pull;
           centre[i] += pull;
         });
       },
-      [](int, double) {});
+      [](int, double) {}, first);
   replicas.Expect(ends);
   test::ExpectTold(ends.model, centre);
 }
@@ -175,9 +178,13 @@ void ExpectElastic(const char* strategy, const char* force, double momentum) {
 TEST(ElasticRecurrence, IsItsEquationsInTheOrderOfArrival) {
   for (const char* force : {"moving_rate", "rho"}) {
     SCOPED_TRACE(force);
-    ExpectElastic("easgd_async", force, 0);
-    ExpectElastic("easgd_hogwild", force, 0);
-    ExpectElastic("easgd_async_momentum", force, 0.9);
+    ExpectElastic("easgd_async", force);
+    ExpectElastic("easgd_hogwild", force);
+    for (const char* velocity : {"steps", "gradients"})
+      for (const int first : {0, 1}) {  // 1: rank 0 only serves its centre
+        SCOPED_TRACE(testing::Message() << velocity << " from rank " << first);
+        ExpectElastic("easgd_async_momentum", force, 0.9, velocity, first);
+      }
   }
 }
 

@@ -54,8 +54,7 @@ ExecutorEntry adaptive_hogbatch() {
       .summary = "hogbatch with batch sizes that balance the numbers of updates",
       .options = HogbatchOptions(
           "Paper: a worker asks when it is done, for a whole batch. Yoke: workers ask ahead, "
-          "devices "
-          "take less near a round's end, threads together at most the whole rate.",
+          "devices take less near a round's end, threads together at most the whole rate.",
           {{.name = "adaptive_cpu_least",
             .type = OptionType::kInt,
             .fallback = 1,

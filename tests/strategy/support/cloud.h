@@ -62,4 +62,30 @@ inline void Rounds(int ranks, const std::string& strategy, const Table& options,
   });
 }
 
+/// Two ranks in step are each other's only peers, so that the recurrence needs no draws:
+///   x_i <- (x_i + x_j) / 2 - rate g(x_i), both from before the step.
+inline void ExpectHalfway(const std::string& strategy) {
+  std::vector<std::vector<double>> x(2, std::vector<double>(kCount));
+  std::vector<std::vector<float>> ends(2);
+  Simulate({.ranks = 2, .service = SteadyService(1, 1e30)}, [&](const Communicator& world) {
+    Lab lab(world,
+            {.strategy = strategy, .steps = 5, .gradient = PullToRank, .seconds_of_gradient = 1});
+    const std::vector<float> start = lab.Values();
+    x[world.rank()].assign(start.begin(), start.end());
+    lab.Steps();
+    ends[world.rank()] = lab.Values();
+    lab.strategy->Finish();
+  });
+  for (int step = 0; step < 5; ++step) {
+    const auto before = x;
+    for (int rank : {0, 1})
+      for (int64_t i = 0; i < kCount; ++i)
+        if (!Lab::Padding(i))
+          x[rank][i] = (before[rank][i] + before[1 - rank][i]) / 2 -
+                       0.1 * (before[rank][i] - rank - static_cast<double>(i) / 10);
+  }
+  for (int rank : {0, 1})
+    for (int64_t i = 0; i < kCount; ++i) ASSERT_NEAR(ends[rank][i], x[rank][i], 1e-5);
+}
+
 }  // namespace yoke::test
