@@ -17,6 +17,7 @@ from lib.runner import DIVERGED, SIMULATE, at_once, from_words, trained, virtual
 from lib.tables import listed, print_table, say
 
 WHOLE_BATCH = 64
+LEARNING_RATE = 0.02  # of the jobs
 GIGABIT = 1.25e8  # bytes a second
 LINK = 12e9  # bytes a second: PCI Express 3, 16 lanes
 # A core of an Intel Xeon with AVX-512, by model and batch: `yoke bench JOB --set node.threads=1 --with train.batch=N
@@ -285,13 +286,20 @@ TWINS = {"async, momentum": ("easgd_async", "async_sgd", {}), "async, `sgd`": ("
 FORMS = ["paper", "yoke"]  # of a twin
 
 
-@part(places=["10 Gbit/s", "paper's"], replicas=[4, 8], pairs=list(TWINS), level=0.87, epochs=4, gbits=10.0, at_once=2, set=[],
-      quick={"places": ["10 Gbit/s"], "replicas": [4], "pairs": ["Hogwild"], "epochs": 1, "level": 0.5})
+@part(places=["10 Gbit/s", "paper's"], replicas=[4, 8], pairs=list(TWINS), rates=[1.0, 0.25], level=0.87, epochs=4, gbits=10.0, at_once=2, set=[],
+      quick={"places": ["10 Gbit/s"], "replicas": [4], "pairs": ["Hogwild"], "rates": [1.0], "epochs": 1, "level": 0.5})
 def twins(arguments):
-    """Asynchronous elastic methods beside their plain twins in each form: seconds to --level, and to the highest accuracy of both, divided."""
-    print_table(["cluster", "replicas", "pair", "form of the twin", f"{arguments.level:.3f}", "highest", "ends: elastic, twin"],
-                (row for place in arguments.places for replicas in arguments.replicas for row in twin_rows(place, replicas, arguments)))
+    """Asynchronous elastic methods beside their plain twins in each form: seconds to --level, and to the highest accuracy of both, divided.
+
+    Each has the best of --rates times its job's."""
+    print_twins(arguments.places, arguments.replicas, arguments)
     return "one run each, seed 1"
+
+
+def print_twins(places, counts, arguments, job=None, title=""):
+    print_table(["cluster", "replicas", "pair", "form of the twin", "rates: elastic, twin", f"{arguments.level:.3f}", "highest",
+                 "ends: elastic, twin"],
+                (row for place in places for replicas in counts for row in twin_rows(place, replicas, arguments, job)), title)
 
 
 def twin_rows(place, replicas, arguments, job=None):
@@ -301,10 +309,26 @@ def twin_rows(place, replicas, arguments, job=None):
         cluster = virtual_place("lenet", papers_cluster("lenet", replicas, arguments.runs), arguments.runs)
     for name in arguments.pairs:
         elastic, twin, more = TWINS[name]
-        of = [(elastic, more), *((twin, {**more, "cluster.form": form}) for form in FORMS)]
-        ours, *plain = at_once(lambda one: run(one[0], replicas, arguments, one[1], cluster, job, accept=[DIVERGED]), of, arguments.at_once)
+        ours, *plain = (best_rate(one, replicas, arguments, {**more, **form}, cluster, job)
+                        for one, form in [(elastic, {}), *((twin, {"cluster.form": form}) for form in FORMS)])
         for form, other in zip(FORMS, plain):
-            yield [place, replicas, name, form, *beside(ours, other, arguments.level)]
+            yield [place, replicas, name, form, f"{ours[0]:g}, {other[0]:g}", *beside(ours[1], other[1], arguments.level)]
+
+
+def best_rate(name, replicas, arguments, more, cluster=None, job=None):
+    """The rate, of arguments.rates times its job's, that reaches arguments.level first, or ends highest; and its run."""
+    given = more.get("train.learning_rate", LEARNING_RATE)
+
+    def one(factor):
+        keys = {} if factor == 1 else {"train.learning_rate": factor * given}
+        return run(name, replicas, arguments, {**more, **keys}, cluster, job, accept=[DIVERGED])
+
+    def rank(of):
+        its = of[1]
+        return (1, 0, 0) if its.diverged else (0, its.reaches(arguments.level) or float("inf"), -its.accuracy)
+
+    factor, best = min(zip(arguments.rates, at_once(one, arguments.rates, arguments.at_once)), key=rank)
+    return factor * given, best
 
 
 def beside(ours, plain, level):
@@ -321,30 +345,20 @@ BOTH_FORMS = {"async_sgd": {}, "async_msgd": {}, "hogwild_sgd": {}, "compute_gro
 MORE_OF_FORM = {("compute_groups", "paper"): {"train.batch": WHOLE_BATCH // 2}}
 
 
-@part(strategies=list(BOTH_FORMS), replicas=4, rates=[0.02, 0.005], level=0.87, epochs=4, gbits=10.0, at_once=2, set=[],
-      quick={"strategies": ["hogwild_sgd"], "rates": [0.02], "epochs": 1, "level": 0.5})
+@part(strategies=list(BOTH_FORMS), replicas=4, rates=[1.0, 0.25], level=0.87, epochs=4, gbits=10.0, at_once=2, set=[],
+      quick={"strategies": ["hogwild_sgd"], "rates": [1.0], "epochs": 1, "level": 0.5})
 def forms(arguments):
-    """Strategies as published and in the default form, each with the best of --rates: the rate, accuracy and seconds to --level."""
-    def cells(name, form):
-        def one(rate):  # the jobs have the first rate
-            more = {**BOTH_FORMS[name], "cluster.form": form, **MORE_OF_FORM.get((name, form), {})}
-            return run(name, arguments.replicas, arguments, more | ({"train.learning_rate": rate} if rate != 0.02 else {}), accept=[DIVERGED])
-
-        found = {rate: its for rate, its in zip(arguments.rates, at_once(one, arguments.rates, arguments.at_once)) if not its.diverged}
-        if not found:
-            return ["diverges", ""], None
-        seconds = {rate: its.reaches(arguments.level) or float("inf") for rate, its in found.items()}
-        best = min(found, key=lambda rate: (seconds[rate], -found[rate].accuracy))
-        return [f"{best:g}", f"{found[best].accuracy:.4f}"], seconds[best]
-
+    """Strategies as published and in the default form, each with the best of --rates times its job's: accuracy and seconds to --level."""
     def rows():
         for name in arguments.strategies:
-            (paper, slow), (ours, fast) = (cells(name, form) for form in FORMS)
-            reached = bool(slow and fast and max(slow, fast) < float("inf"))
-            yield [f"`{name}`", *paper, *ours, *([say(slow, ".2f"), say(fast, ".2f"), f"{slow / fast:.2f}"] if reached else ["not reached"])]
+            found = [best_rate(name, arguments.replicas, arguments, {**BOTH_FORMS[name], "cluster.form": form, **MORE_OF_FORM.get((name, form), {})})
+                     for form in FORMS]
+            cells = [cell for rate, one in found for cell in ([f"{rate:g}", "diverges"] if one.diverged else [f"{rate:g}", f"{one.accuracy:.4f}"])]
+            slow, fast = (None if one.diverged else one.reaches(arguments.level) for _, one in found)
+            yield [f"`{name}`", *cells, say(slow, ".2f"), say(fast, ".2f"), say(slow and fast and slow / fast, ".2f")]
 
-    print_table(["strategy", "as published: rate", "accuracy", "default form: rate", "accuracy", f"s to {arguments.level}, published", "default", "times"],
-                rows())
+    print_table(["strategy", "as published: rate", "accuracy", "default form: rate", "accuracy", f"s to {arguments.level}, published", "default",
+                 "times"], rows())
     return f"{arguments.replicas} replicas, one run each, seed 1"
 
 

@@ -11,7 +11,7 @@ from lib.places import ROOT
 from lib.runner import SIMULATE, trained, write_job
 from lib.tables import listed, print_table
 from simulate import PAPER_NODES, STEPS, knl, simulate
-from strategies import EVERYWHERE, GIGABIT, ORIGINAL, PAPER, TWINS, papers_cluster, seconds_alone, short_run, timing, twin_rows, with_computing
+from strategies import EVERYWHERE, GIGABIT, ORIGINAL, PAPER, TWINS, papers_cluster, print_twins, seconds_alone, short_run, timing, with_computing
 
 LADDER = [ORIGINAL, "easgd_sync1", "easgd_sync2", "easgd_sync3"]
 INSTANT = {"bandwidth": 1e18, "latency": 0}
@@ -108,8 +108,9 @@ def weak(nodes, arguments):
     yield Compared(f"weak scaling, GoogLeNet, {nodes} nodes of 68 cores, %", WEAK, 100 * alone / together, ".1f")
 
 
-@part(models=["lenet", "alexnet-cifar"], replicas=[4, 8], counts=[2, 4, 8, 16, 32], nodes=PAPER_NODES, workers=4, pairs=list(TWINS), level=0.87, epochs=4,
-      gbits=10.0, at_once=1, set=[], quick={"models": ["lenet"], "replicas": [8], "counts": [2, 4, 8], "pairs": ["Hogwild"], "epochs": 1, "level": 0.5})
+@part(models=["lenet", "alexnet-cifar"], replicas=[4, 8], counts=[2, 4, 8, 16, 32], nodes=PAPER_NODES, workers=4, pairs=list(TWINS),
+      rates=[1.0, 0.25], level=0.87, epochs=4, gbits=10.0, at_once=1, set=[],
+      quick={"models": ["lenet"], "replicas": [8], "counts": [2, 4, 8], "pairs": ["Hogwild"], "rates": [1.0], "epochs": 1, "level": 0.5})
 def easgd(arguments):
     """Steps and shares from Original to Sync3, packing, growth with the nodes, parts of a chip, weak scaling, asynchronous pairs."""
     folder = arguments.runs
@@ -125,8 +126,7 @@ def easgd(arguments):
     print(f"\nR squared of a + b log2 P: {fits[0]:.4f}, of a + b P: {fits[1]:.4f}.")
     compare(chip(folder), "Parts of one chip")
     compare(weak(arguments.nodes, arguments), "Weak scaling")
-    print_table(["cluster", "replicas", "pair", "form of the twin", f"{arguments.level:.3f}", "highest", "ends: elastic, twin"],
-                twin_rows("paper's", arguments.workers, arguments, ROOT / "examples/papers/easgd-lenet.toml"), "Elastic against plain, seconds divided")
+    print_twins(["paper's"], [arguments.workers], arguments, ROOT / "examples/papers/easgd-lenet.toml", "Elastic against plain, seconds divided")
     hogwild = ladder("lenet", most, papers_cluster("lenet", most, folder), folder, ["easgd_hogwild", "easgd_sync3"])
     print(f"\nHogwild EASGD takes {hogwild['easgd_hogwild'][0] / hogwild['easgd_sync3'][0]:.2f} times as long as Sync EASGD3 for a step of each worker.")
     return f"virtual time, {listed(arguments.replicas)} nodes, one run each, seed 1"
