@@ -237,8 +237,8 @@ std::vector<OptionSpec> GroupOptions() {
       "Minimum megabytes of gradients that are sent together; by default 1, and 0, layer by layer, "
       "in the paper's form.";
   constexpr const char* kFormHelp =
-      "Paper: a group's k replicas, and a served head, compute train.batch together; full rate, a "
-      "velocity of steps, layer by layer. Yoke: each computes it; made for late gradients.";
+      "Paper: a group's k replicas, and a served head, compute train.batch together; full rate, "
+      "layer by layer. Yoke: each replica computes train.batch; LeNet to 0.87 takes half the time.";
   std::ranges::move(ServerOptions(false, kFormHelp), std::back_inserter(options));
   return options;
 }

@@ -337,7 +337,7 @@ StrategyEntry easgd_original() {
   entry.options.push_back(FormOption(
       "overlapped", /*paper_by_default=*/true,
       "Paper: one worker computes at a time, in its turn. Overlapped: a worker only exchanges in "
-      "its turn, and computes beside the others."));
+      "its turn, and computes beside the others: up to 1.75 times as fast (LeNet, AlexNet)."));
   return entry;
 }
 
