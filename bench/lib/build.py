@@ -15,7 +15,7 @@ def build(name):
     if not (BUILD / "build.ninja").exists():
         raise RuntimeError(f"{BUILD} has no configured build: run make build")
     command = ["cmake", "--build", str(BUILD), "--target", name]
-    print("bringing up to date:", *command, file=sys.stderr, flush=True)
+    print("building:", *command, file=sys.stderr, flush=True)
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
