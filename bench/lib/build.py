@@ -23,7 +23,7 @@ def program(name, folder="bench"):
     """The path of a program, which is up to date, unless YOKE_BENCH_BUILD says which build to take."""
     with ONE_AT_A_TIME:
         path = BUILD / folder / name
-        if name not in READY and "YOKE_BENCH_BUILD" not in os.environ and ((BUILD / "build.ninja").exists() or not path.exists()):
+        if path not in READY and "YOKE_BENCH_BUILD" not in os.environ and ((BUILD / "build.ninja").exists() or not path.exists()):
             build(name)
-        READY.add(name)
+        READY.add(path)
     return path

@@ -137,14 +137,17 @@ class AutoPlanner : public Planner {
     const double since = end.seconds - std::exchange(planned_at_, end.seconds);
     const double budget = SearchShare(decision.job) * since;
     // In virtual time a search costs only itself: some updates of each trial.
-    const double least =
-        run_->cluster ? kLeastUpdates * end.seconds / double(end.step) : kLeastSearch;
+    const double update =
+        found_.update_seconds > 0 ? found_.update_seconds : end.seconds / double(end.step);
+    const double least = run_->cluster ? kLeastUpdates * update : kLeastSearch;
     const bool omnivore = IsOmnivore(given_);
     if (!omnivore && ((open_.empty() && !tunes_.momentum) || budget < least)) return;
     const double trained = found_.trained;
+    const Job before = decision.job;
     const TemporaryFolder trials("yoke-plan");
     AutoChoice choice = ChoiceFor(decision, trials.path());
     omnivore ? choice.AsOmnivore(end.run) : choice.Again(end.run, budget);
+    if (run_->StopIsAsked()) decision.job = before;  // some trials have not trained to their end
     decision.plan = found_.Text(decision.job);
     if (run_->cluster) decision.seconds = found_.trained - trained;
   }

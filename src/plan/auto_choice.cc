@@ -78,18 +78,16 @@ void AutoChoice::ByTrials() {
   priced_ = parts && order_.run.cluster && HasPrices(order_, data_);
   const bool wait = TrialsWait(decision_.job, order_.run);
   if (priced_ && (tunes_.rate || wait)) return OnACluster();
-  // In virtual time the trials of the rate say when to pause.
-  const bool later = wait && (tunes_.rate || !order_.run.cluster);
-  if (later) Note(kTrialsWait);
-  if (later && !tunes_.rate) return;
-  const Trial last = FirstTrials(later);
+  if (wait) Note(kTrialsWait);
+  if (wait && !tunes_.rate && !order_.run.cluster) return;
+  const Trial last = FirstTrials(wait);  // in virtual time it says when to pause
   order_.example_seconds = last.seconds_per_example;
   found_.update_seconds = last.seconds_per_example * ExamplesPerUpdate(decision_.job);
   // One that has trained to the end has not done so as the job says.
   if (last.ended) decision_.progress.clear();
   const bool trains =
       last.failure.empty() && !last.ended && (priced_ || last.seconds_per_example > 0);
-  if (parts && trains && !later && !StopIsAsked()) SearchParts(last);
+  if (parts && trains && !wait && !StopIsAsked()) SearchParts(last);
 }
 
 /// The parts with the shortest predicted time first. Trials take `search_share` of that time in
@@ -103,9 +101,12 @@ void AutoChoice::OnACluster() {
   const Trial last = tunes_.rate ? Tune({.rate = true, .momentum = false}) : Trial();
   if (last.ended) decision_.progress.clear();
   if (!last.failure.empty() || last.ended || StopIsAsked()) return;
+  if (TrialsWait(given, order_.run)) {
+    WithoutTrials(given, kTrialsWait);
+    found_.update_seconds = found_.plan->best().seconds_per_update;
+    return;
+  }
   const Candidate best = found_.plan->best();
-  found_.update_seconds = best.seconds_per_update;
-  if (TrialsWait(given, order_.run)) return WithoutTrials(given, kTrialsWait);
   order_.trial_share -= found_.trained / best.Seconds();
   if (order_.trial_share * best.updates < kFewestTrialUpdates)
     return WithoutTrials(given,
@@ -203,7 +204,7 @@ Trial AutoChoice::TrainOn() {
   if (trial.failure.empty())
     decision_.progress = run;
   else if (!StopIsAsked())
-    Note(fmt::format("parts are not compared: all replicas together do not train: {}",
+    Note(fmt::format("nothing else is compared: all replicas together do not train: {}",
                      trial.failure));
   return trial;
 }
@@ -289,6 +290,7 @@ void AutoChoice::Again(const std::string& run, double budget) {
   if (!order_.choices.open.empty()) {
     Spend(budget);
     order_.in_pause = true;
+    order_.example_seconds = found_.update_seconds / ExamplesPerUpdate(decision_.job);
     const bool keeps_rate =
         RateThatFits(decision_.job, decision_.job) == SettingOf(decision_.job).rate;
     if (keeps_rate) GiveEachItsRate();  // none that trials or a divergence have lowered

@@ -247,6 +247,14 @@ class Chooser {
     plan_.notes.push_back(why);
   }
 
+  /// In a pause that leaves nothing else to try but the momentum.
+  void TryMomentumAlone() {
+    const Candidate* standard = Default();
+    if (!standard) return ByPrediction();
+    Stay(*standard, "nothing else is left to try");
+    if (request_.trial_seconds > 0 && Tunes(plan_.best())) TuneChosen(kForTuning * TrialSeconds());
+  }
+
   void ByTrials() {
     const bool tunes = std::ranges::any_of(
         plan_.candidates, [this](const Candidate& one) { return IsLeft(one) && Tunes(one); });
@@ -332,7 +340,7 @@ class Chooser {
       if (one.last.failure.empty() && (!best || one.last.loss < best->last.loss)) best = &one;
     if (!best || best->last.ended || best->last.loss < kLearned * best->first_loss) return "";
     for (const Candidate& one : plan_.candidates)
-      if (IsLeft(one) && one.seconds_per_update == 0) return "";
+      if (IsLeft(one) && one.seconds_per_update == 0 && !request_.in_pause) return "";
     return fmt::format(
         "{}: trials of {:.2g} s were too short to learn from (loss {:.4g}, from {:.4g}); longer "
         "ones would tell (--trial-seconds, or --auto with train.search_share)",
@@ -375,7 +383,7 @@ class Chooser {
   /// one that is less stale takes its place if it is better, after trials that are as long: they
   /// come on top.
   void TuneChosen(double seconds) {
-    const std::string from = plan_.progress;
+    const std::string from = plan_.progress.empty() ? request_.from : plan_.progress;
     Candidate* one = &plan_.candidates[plan_.chosen];
     const int rounds = FeelsStaleness(*one) ? 2 : 1;
     for (int round = 0; one && round < rounds; ++round) {
@@ -472,11 +480,14 @@ Plan Search(const SearchRequest& request) {
   chooser.SetMomenta();
   const bool rivals = std::ranges::count_if(plan.candidates, IsLeft) > 1;
   const bool tries = request.trial_seconds > 0 && rivals && !request.run.StopIsAsked();
-  if (tries && !chooser.TrialsAreDear())
+  const bool dear = tries && chooser.TrialsAreDear();
+  if (tries && !dear)
     chooser.ByTrials();
+  else if (request.in_pause && !rivals)
+    chooser.TryMomentumAlone();
   else
     chooser.ByPrediction();
-  if (tries && chooser.TrialsAreDear())
+  if (dear)
     plan.notes.push_back(
         fmt::format("no trials: {} are too short for them", Duration(chooser.TrialSeconds())));
   chooser.NoteRate();

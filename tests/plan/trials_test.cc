@@ -193,6 +193,16 @@ TEST_F(TrialsTest, ASearchWithTrialsMeasures) {
   alone.choices.only = {"single"};
   alone.trial_seconds = 1000;
   EXPECT_EQ(Search(alone).best().name, "single, f32");
+  SearchRequest pause = request;  // but for the momentum
+  pause.choices.only = {"single"};
+  pause.tunes_momentum = true;
+  pause.from = plan.progress;
+  pause.in_pause = true;
+  pause.folder = folder_.path() + "/pause";
+  const Plan goes_on = Search(pause);
+  EXPECT_THAT(goes_on.notes, testing::Contains("nothing else is left to try"));
+  EXPECT_THAT(goes_on.notes, testing::Contains(testing::HasSubstr("and momentum")));
+  EXPECT_TRUE(std::filesystem::exists(goes_on.progress + "/last"));
 }
 
 }  // namespace yoke::trials_test
