@@ -18,8 +18,8 @@ int64_t DataBytes(const Value& data) {
   bool any = false;
   for (const char* key : {"train", "test"}) {
     const Value* paths = data.Find(key);
+    any = any || (paths && !paths->IsNone() && *paths != Value(List{}));
     if (!paths || !paths->AsList()) continue;
-    any = any || !paths->AsList()->empty();
     for (const Value& path : *paths->AsList()) {
       std::error_code unknown;
       const auto bytes = std::filesystem::file_size(*path.AsString(), unknown);
