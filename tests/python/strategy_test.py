@@ -102,6 +102,7 @@ class StrategyTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(folder.name)
+        Mean.seen.clear()
 
     def weights(self, strategy, run, rule="momentum", **cluster):
         train = {**JOB["train"], "rule": rule}
