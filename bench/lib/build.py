@@ -1,4 +1,5 @@
 """The programs of bench/ and tests/ that benchmarks run: brought up to date."""
+import fcntl
 import os
 import subprocess
 import sys
@@ -11,12 +12,14 @@ READY = set()
 
 
 def build(name):
-    """Brings a program up to date; RuntimeError where nothing is configured."""
+    """Brings a program up to date, one script at a time; RuntimeError where nothing is configured."""
     if not (BUILD / "build.ninja").exists():
         raise RuntimeError(f"{BUILD} has no configured build: run make build")
     command = ["cmake", "--build", str(BUILD), "--target", name]
     print("building:", *command, file=sys.stderr, flush=True)
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    with open(BUILD / "bench.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
 def program(name, folder="bench"):

@@ -50,10 +50,13 @@ class BatchSizes {
   int64_t Next(size_t device) const {
     return asked_[device] % s_.limits[device].workers == 0 ? Adapted(device) : sizes_[device];
   }
-  /// The same, where the device takes that batch.
-  int64_t Ask(size_t device) {
-    sizes_[device] = Next(device);
+  /// It takes that batch.
+  void Take(size_t device, int64_t next) {
+    sizes_[device] = next;
     ++asked_[device];
+  }
+  int64_t Ask(size_t device) {
+    Take(device, Next(device));
     return sizes_[device];
   }
   void Updated(size_t device, int64_t updates) {

@@ -194,7 +194,7 @@ void Hogbatch::Assign(Member& member, bool beside) {
   }
   if (examples.empty() && !beside) return;
   if (!examples.empty()) {
-    if (!measures) sizes_.Ask(member.device);
+    if (!measures) sizes_.Take(member.device, work.batch);
     dealt_ += std::ssize(examples);
     member.given.push_back(examples);
   }

@@ -33,7 +33,7 @@ constexpr int64_t kFirstSteps = 50;    // in virtual time, in place of kFirstTri
 constexpr int64_t kTogetherSteps = 8;  // of each team, after each replica has trained alone
 constexpr double kFarFaster = 1.2;     // times as fast: it is believed without trials
 const char* const kTrialsWait =
-    "the target may come first: trials wait until a pause is worth them";
+    "the training may end early: trials wait until a pause is worth them";
 
 /// Of the training by its time limit and by the time of an example.
 double SecondsOf(const Job& job, const DataSets& data, double example_seconds) {
@@ -46,8 +46,7 @@ double SecondsOf(const Job& job, const DataSets& data, double example_seconds) {
 }  // namespace
 
 bool TrialsWait(const Job& job, const RunRequest& run) {
-  const bool fails = run.cluster && run.cluster->machines.failures.death;
-  return job.train.Has("target") && SearchShare(job) > 0 && run.steps == 0 && !fails;
+  return MayEndEarly(job) && SearchShare(job) > 0 && run.steps == 0 && !run.NodesFail();
 }
 
 AutoChoice::AutoChoice(const PlanOrder& order, const Tunes& tunes, Findings& found,
@@ -66,8 +65,7 @@ AutoChoice::AutoChoice(const PlanOrder& order, const Tunes& tunes, Findings& fou
 void AutoChoice::TakeFitting() {
   if (order_.choices.open.empty()) return;
   const std::vector<Candidate> all = MakeCandidates(order_.job, order_.choices);
-  const auto first =
-      std::ranges::find_if(all, [](const Candidate& one) { return one.dropped.empty(); });
+  const auto first = std::ranges::find_if(all, &Candidate::IsLeft);
   decision_.job = WithKeys(decision_.job, first->keys);
 }
 

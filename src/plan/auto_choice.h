@@ -19,8 +19,7 @@ struct Tunes {
 /// Seconds of a search: a shorter one tells nothing.
 inline constexpr double kLeastSearch = 4;
 
-/// Whether a training pauses for trials of all but the rate: its target may come long before the
-/// last epoch, so nobody knows how long it takes.
+/// Whether a training that may end early pauses for trials of all but the rate.
 bool TrialsWait(const Job& job, const RunRequest& run);
 
 class AutoChoice {

@@ -230,14 +230,13 @@ std::vector<Candidate> MakeCandidates(const Job& job, const Choices& choices) {
           one.keys.insert(one.keys.end(), more->second.begin(), more->second.end());
         one.name = NameOf(one, {strategy.text, executor.text, model.text}, replicas);
         one.dropped = shape.dropped.empty() ? Refusal(job, one) : shape.dropped;
-        if (one.dropped.empty()) one.dropped = Excluded(one, choices);
-        if (one.dropped.empty()) one.dropped = Unmeasured(one, choices);
+        if (one.IsLeft()) one.dropped = Excluded(one, choices);
+        if (one.IsLeft()) one.dropped = Unmeasured(one, choices);
         all.push_back(std::move(one));
       }
   std::stable_partition(all.begin(), all.end(),
                         [](const Candidate& one) { return one.is_default; });
-  Require(std::ranges::any_of(all, [](const Candidate& one) { return one.dropped.empty(); }),
-          "no candidate is left: {}", all[0].dropped);
+  Require(std::ranges::any_of(all, &Candidate::IsLeft), "no candidate is left: {}", all[0].dropped);
   return all;
 }
 

@@ -48,6 +48,7 @@ struct Candidate {
 
   std::string unpriced = {};  ///< Why it has no price, or "".
   std::string dropped = {};   ///< Why it is out, a sentence; empty: it is not.
+  bool IsLeft() const { return dropped.empty(); }
   bool repeats = false;       ///< One with a better or equal prediction does the same work.
 };
 

@@ -35,11 +35,11 @@ bool IsAlike(const Candidate& one) {
 std::vector<Candidate*> KeepAlike(std::vector<Candidate>& candidates) {
   std::vector<Candidate*> alike;
   for (Candidate& one : candidates) {
-    if (one.dropped.empty() && !IsAlike(one))
+    if (one.IsLeft() && !IsAlike(one))
       one.dropped = "training is too short to find out how many updates it needs";
-    if (one.dropped.empty() && !one.is_default && !IsFastHere(one.precision))
+    if (one.IsLeft() && !one.is_default && !IsFastHere(one.precision))
       one.dropped = fmt::format("this CPU is no faster in {}", one.precision);
-    if (one.dropped.empty()) alike.push_back(&one);
+    if (one.IsLeft()) alike.push_back(&one);
   }
   if (!alike.empty() && !alike[0]->is_default) alike.clear();
   return alike;
@@ -49,7 +49,7 @@ std::vector<Candidate*> KeepAlike(std::vector<Candidate>& candidates) {
 Plan Unchanged(Plan plan, const std::string& reason) {
   plan.notes.push_back(reason);
   for (Candidate& one : plan.candidates)
-    if (!one.is_default && one.dropped.empty()) one.dropped = reason;
+    if (!one.is_default && one.IsLeft()) one.dropped = reason;
   return plan;
 }
 
@@ -63,7 +63,7 @@ void Choose(Candidate* best, Candidate* standard, double gain, const Evidence& e
     best = standard;
   }
   for (Candidate& one : plan.candidates)
-    if (&one != best && one.dropped.empty())
+    if (&one != best && one.IsLeft())
       one.dropped = fmt::format("{} is faster {}", best->name, evidence.how);
   plan.chosen = static_cast<int>(best - plan.candidates.data());
   plan.keys = best->keys;

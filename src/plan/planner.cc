@@ -122,7 +122,7 @@ std::vector<Candidate> UnmeasuredShapes(const PlanOrder& order,
                                         const std::vector<std::string>& precisions) {
   std::map<std::string, Candidate> first;
   for (const Candidate& one : MakeCandidates(order.job, order.choices))
-    if (!one.shape.IsOwn() && one.dropped.empty() && Contains(precisions, one.precision))
+    if (!one.shape.IsOwn() && one.IsLeft() && Contains(precisions, one.precision))
       first.emplace(MachineKey(one.precision, one.shape), one);
   std::vector<Candidate> shapes;
   shapes.reserve(first.size());
@@ -205,7 +205,7 @@ bool HasPrices(const PlanOrder& order, const DataSets& data) {
   const Hardware hardware(order.job, data, machines);
   return std::ranges::any_of(MakeCandidates(order.job, order.choices), [&](const Candidate& one) {
     try {
-      return one.dropped.empty() && hardware.Of(one).seconds_per_update > 0;
+      return one.IsLeft() && hardware.Of(one).seconds_per_update > 0;
     } catch (const Error&) {
       return false;
     }

@@ -1,4 +1,4 @@
-// Search: prices, leaders, trials, choice.
+// Search: trials of the leaders, and the choice.
 #include "plan/search.h"
 
 #include <fmt/core.h>
@@ -6,15 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <span>
-#include <tuple>
 #include <utility>
 
 #include "base/check.h"
-#include "base/registry.h"
-#include "node/executor.h"
 #include "plan/choice.h"
-#include "plan/hardware.h"
+#include "plan/leaders.h"
 #include "plan/statistics.h"
 #include "plan/trials.h"
 #include "plan/tuning.h"
@@ -25,168 +21,10 @@
 namespace yoke {
 namespace {
 
-constexpr size_t kLeaders = 4;         // that are tried
-constexpr size_t kMoreStrategies = 3;  // of replicas that divide the cores
-constexpr double kFar = 3;             // times the shortest prediction: the default is not tried
-constexpr int kMeetingsAnEpoch = 4;    // at least
-/// The noise scale where it is not known: smaller batches use examples no better.
-constexpr double kLargeNoise = 1e6;
 constexpr double kTrialUpdates = 50;  // fewer tell nothing
 constexpr double kStale = 0.5;        // updates: less is synchronous
 constexpr double kForTuning = 0.35;   // of the trials' time, where the momentum is open
 constexpr double kHalf = 0.6;         // of the staleness, roughly
-
-double NoiseOf(const SearchRequest& request) {
-  if (request.noise_scale == 0) return kLargeNoise;
-  return (request.from.empty() ? kNoiseGrowth : 1) * request.noise_scale;
-}
-
-bool IsLeft(const Candidate& one) { return one.dropped.empty(); }
-
-void DropThoseOfOtherModels(const SearchRequest& request, std::vector<Candidate>& candidates) {
-  const ModelTask task = TaskOf(request.data.train->Info());
-  for (Candidate& one : candidates) {
-    const ExecutorEntry& executor = FindEntry(executors(), "executor", one.executor);
-    if (!IsLeft(one) || !executor.trains) continue;
-    const std::string reason = executor.trains(BuildModel(JobOf(request.job, one).model(), task));
-    if (!reason.empty()) one.dropped = fmt::format("executor {} {}", executor.name, reason);
-  }
-}
-
-/// Replicas of which no cluster was asked are not tried without a price.
-void PriceAll(const SearchRequest& request, std::vector<Candidate>& candidates) {
-  const Hardware hardware(request.job, request.data, request.machines);
-  const double examples = static_cast<double>(request.job.train.Int("epochs")) *
-                          static_cast<double>(request.data.train->Size());
-  double synchronous = 0;  // examples of the default's update, which is the first
-  for (Candidate& one : candidates) {
-    if (!IsLeft(one) || request.run.StopIsAsked()) continue;
-    try {
-      const Price price = hardware.Of(one);
-      if (synchronous == 0) synchronous = price.examples_per_update;
-      one.seconds_per_update = price.seconds_per_update;
-      one.use = price.use;
-      one.updates = examples *
-                    RelativeExamples(price.use, synchronous, NoiseOf(request), request.efficiency) /
-                    price.examples_per_update;
-      const double steps =
-          static_cast<double>(request.data.train->Size()) / price.examples_per_update;
-      one.between_epochs = one.updates / steps * price.epoch_seconds;
-      if (!one.is_default && price.use.interval > 1 &&
-          steps < kMeetingsAnEpoch * price.use.interval)
-        one.dropped =
-            fmt::format("it exchanges every {:.0f} steps, less than {} times in an epoch of {:.0f}",
-                        price.use.interval, kMeetingsAnEpoch, steps);
-    } catch (const Error& unknown) {
-      one.unpriced = unknown.what();
-      if (request.trial_seconds == 0 || !one.shape.IsOwn())
-        one.dropped = fmt::format("no price: {}", one.unpriced);
-    }
-  }
-}
-
-/// The best by prediction first, then what has no price, then what is dropped.
-void Sort(std::vector<Candidate>& candidates) {
-  std::ranges::stable_sort(candidates, {}, [](const Candidate& one) {
-    const bool priced = one.seconds_per_update > 0;
-    return std::tuple(!IsLeft(one), !priced, IsLeft(one) ? one.Seconds() : 0);
-  });
-}
-
-/// The division among replicas that is fastest with allreduce also gets the other strategies with
-/// the shortest predicted time.
-void AddStrategiesOfReplicas(const SearchRequest& request, std::vector<Candidate>& candidates) {
-  const Candidate* best = nullptr;
-  for (const Candidate& one : candidates)
-    if (one.shape.replicas && IsLeft(one) && (!best || one.Seconds() < best->Seconds()))
-      best = &one;
-  if (!best || request.run.StopIsAsked()) return;
-  Choices choices = request.choices;
-  choices.shapes = {best->shape};
-  choices.only_shapes = true;
-  std::vector<Candidate> more = MakeCandidates(request.job, choices);
-  std::erase_if(more, [best](const Candidate& one) {
-    return !IsLeft(one) || one.strategy == best->strategy || one.precision != best->precision;
-  });
-  PriceAll(request, more);
-  std::erase_if(more, [](const Candidate& one) { return !IsLeft(one); });
-  Sort(more);
-  more.resize(std::min(more.size(), kMoreStrategies));
-  candidates.insert(candidates.end(), more.begin(), more.end());
-}
-
-/// The first of those before `one` that does the same work with another executor, as those do that
-/// differ only on several devices; null: none.
-const Candidate* Twin(const std::vector<Candidate>& sorted, const Candidate& one) {
-  if (one.seconds_per_update == 0) return nullptr;
-  for (const Candidate& other : std::span(sorted.data(), &one))
-    if (other.updates == one.updates && other.seconds_per_update == one.seconds_per_update &&
-        other.strategy == one.strategy && other.precision == one.precision &&
-        other.executor != one.executor)
-      return &other;
-  return nullptr;
-}
-
-std::string Prediction(const Candidate& one) {
-  return one.unpriced.empty() ? kByPrediction + Duration(one.Seconds()) : "no price";
-}
-
-/// By another efficiency than before.
-void PriceAgain(const Efficiency& before, const Efficiency& now,
-                std::vector<Candidate>& candidates) {
-  for (Candidate& one : candidates) {
-    const std::string predicted = Prediction(one);
-    const double factor = now.Examples(one.use) / before.Examples(one.use);
-    one.updates *= factor;
-    one.between_epochs *= factor;
-    if (one.dropped.starts_with(predicted))
-      one.dropped.replace(0, predicted.size(), Prediction(one));
-  }
-}
-
-/// Of the first `fit` ones, those that were not tried: the best by prediction first.
-void SortUntried(size_t fit, std::vector<Candidate>& candidates) {
-  const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(fit);
-  const auto untried = std::find_if(candidates.begin() + 1, end,
-                                    [](const Candidate& one) { return one.trained == 0; });
-  std::stable_sort(untried, end, [](const Candidate& one, const Candidate& other) {
-    const auto key = [](const Candidate& its) {
-      return std::pair(its.seconds_per_update == 0, its.Seconds());
-    };
-    return key(one) < key(other);
-  });
-}
-
-/// Drops all but the leaders and the default, which is not tried if it is far behind, unless it
-/// has trained. Leaders of several replicas differ in strategy.
-void KeepLeaders(const SearchRequest& request, std::vector<Candidate>& candidates) {
-  const bool replicas = request.job.cluster.Int("replicas") > 1;
-  const bool trials = request.trial_seconds > 0 && !request.in_pause;
-  std::vector<const Candidate*> leaders;
-  const double shortest = candidates[0].Seconds();
-  for (Candidate& one : candidates) {
-    if (!one.is_default || !IsLeft(one)) continue;
-    if (trials && shortest > 0 && one.Seconds() > kFar * shortest)
-      one.dropped = fmt::format("{}, more than {:.0f} times as long as {}", Prediction(one), kFar,
-                                candidates[0].name);
-  }
-  for (Candidate& one : candidates) {
-    const Candidate* twin = Twin(candidates, one);
-    one.repeats = twin && !one.is_default;
-    if (!IsLeft(one) || one.is_default) continue;
-    const auto rival = std::ranges::find_if(leaders, [&](const Candidate* leader) {
-      return replicas && leader->strategy == one.strategy;
-    });
-    if (twin)
-      one.dropped = fmt::format("the same work as {}", twin->name);
-    else if (rival != leaders.end())
-      one.dropped = fmt::format("{}, after {}", Prediction(one), (*rival)->name);
-    else if (leaders.size() == kLeaders)
-      one.dropped = fmt::format("{}, after {} others", Prediction(one), kLeaders);
-    else
-      leaders.push_back(&one);
-  }
-}
 
 class Chooser {
  public:
@@ -194,7 +32,7 @@ class Chooser {
 
   /// Of all trials.
   double TrialSeconds() const {
-    const double shortest = std::ranges::find_if(plan_.candidates, &IsLeft)->Seconds();
+    const double shortest = std::ranges::find_if(plan_.candidates, &Candidate::IsLeft)->Seconds();
     return shortest > 0 ? std::min(request_.trial_seconds, request_.trial_share * shortest)
                         : request_.trial_seconds;
   }
@@ -209,7 +47,7 @@ class Chooser {
   void SetRates() {
     if (!request_.rate_of) return;
     for (Candidate& one : plan_.candidates) {
-      if (!IsLeft(one) || (request_.in_pause && one.is_default)) continue;
+      if (!one.IsLeft() || (request_.in_pause && one.is_default)) continue;
       if (const double rate = request_.rate_of(JobOf(request_.job, one)); rate > 0)
         Set({.rate = rate}, one);
     }
@@ -229,7 +67,7 @@ class Chooser {
   /// have trained with it.
   void SetMomenta() {
     for (Candidate& one : plan_.candidates)
-      if (IsLeft(one) && Tunes(one) && !(request_.in_pause && one.is_default) &&
+      if (one.IsLeft() && Tunes(one) && !(request_.in_pause && one.is_default) &&
           one.use.staleness >= kStale && FeelsStaleness(one))
         one.keys.push_back(PlanKey("train.momentum", FormatValue(Value(MomentumFor(one)))));
   }
@@ -238,7 +76,7 @@ class Chooser {
   void ByPrediction(const std::string& why =
                         "predicted only: trials would tell how many updates each needs in truth") {
     Candidate* standard = Default();
-    Candidate* best = &*std::ranges::find_if(plan_.candidates, &IsLeft);
+    Candidate* best = &*std::ranges::find_if(plan_.candidates, &Candidate::IsLeft);
     if (standard && request_.in_pause) return Stay(*standard, why);
     if (standard && best->seconds_per_update == 0)
       return Stay(*standard, "without prices and trials the default stays");
@@ -257,12 +95,12 @@ class Chooser {
 
   void ByTrials() {
     const bool tunes = std::ranges::any_of(
-        plan_.candidates, [this](const Candidate& one) { return IsLeft(one) && Tunes(one); });
+        plan_.candidates, [this](const Candidate& one) { return one.IsLeft() && Tunes(one); });
     const double all = TrialSeconds(), seconds = (tunes ? 1 - kForTuning : 1) * all;
     std::vector<Entrant> entrants;
     std::vector<Candidate*> of;
     for (Candidate& one : plan_.candidates)
-      if (IsLeft(one)) {
+      if (one.IsLeft()) {
         entrants.push_back(
             {.job = JobOf(request_.job, one), .name = one.name, .stays = one.is_default});
         of.push_back(&one);
@@ -316,7 +154,7 @@ class Chooser {
   /// The default is chosen, and the others are dropped, for this reason.
   void Stay(const Candidate& standard, const std::string& why) {
     for (Candidate& one : plan_.candidates)
-      if (&one != &standard && IsLeft(one)) one.dropped = why;
+      if (&one != &standard && one.IsLeft()) one.dropped = why;
     plan_.chosen = static_cast<int>(&standard - plan_.candidates.data());
     plan_.keys = standard.keys;
     plan_.notes.push_back(why);
@@ -340,7 +178,7 @@ class Chooser {
       if (one.last.failure.empty() && (!best || one.last.loss < best->last.loss)) best = &one;
     if (!best || best->last.ended || best->last.loss < kLearned * best->first_loss) return "";
     for (const Candidate& one : plan_.candidates)
-      if (IsLeft(one) && one.seconds_per_update == 0 && !request_.in_pause) return "";
+      if (one.IsLeft() && one.seconds_per_update == 0 && !request_.in_pause) return "";
     return fmt::format(
         "{}: trials of {:.2g} s were too short to learn from (loss {:.4g}, from {:.4g}); longer "
         "ones would tell (--trial-seconds, or --auto with train.search_share)",
@@ -353,7 +191,7 @@ class Chooser {
     if (!request_.run.cluster) return kShortestTrial;
     double slowest = request_.update_seconds;
     for (const Candidate& one : plan_.candidates)
-      if (IsLeft(one)) slowest = std::max(slowest, one.seconds_per_update);
+      if (one.IsLeft()) slowest = std::max(slowest, one.seconds_per_update);
     return kTrialUpdates * slowest;
   }
 
@@ -441,7 +279,7 @@ class Chooser {
 
   Candidate* Default() {
     const auto found = std::ranges::find_if(
-        plan_.candidates, [](const Candidate& one) { return one.is_default && IsLeft(one); });
+        plan_.candidates, [](const Candidate& one) { return one.is_default && one.IsLeft(); });
     return found == plan_.candidates.end() ? nullptr : &*found;
   }
 
@@ -462,23 +300,15 @@ void NoteUnpriced(Plan& plan) {
 }  // namespace
 
 Plan Search(const SearchRequest& request) {
-  Plan plan = {.candidates = MakeCandidates(request.job, request.choices),
+  Plan plan = {.candidates = PricedCandidates(request),
                .noise_scale = request.noise_scale,
                .efficiency = request.efficiency};
-  request.tell(
-      fmt::format("pricing {} candidates", std::ranges::count_if(plan.candidates, IsLeft)));
-  DropThoseOfOtherModels(request, plan.candidates);
-  PriceAll(request, plan.candidates);
-  AddStrategiesOfReplicas(request, plan.candidates);
-  Sort(plan.candidates);
-  Require(plan.candidates[0].dropped.empty(), "no candidate is left: {}",
-          plan.candidates[0].dropped);
-  const auto fit = static_cast<size_t>(std::ranges::count_if(plan.candidates, IsLeft));
+  const auto fit = static_cast<size_t>(std::ranges::count_if(plan.candidates, &Candidate::IsLeft));
   KeepLeaders(request, plan.candidates);
   Chooser chooser(request, plan);
   chooser.SetRates();
   chooser.SetMomenta();
-  const bool rivals = std::ranges::count_if(plan.candidates, IsLeft) > 1;
+  const bool rivals = std::ranges::count_if(plan.candidates, &Candidate::IsLeft) > 1;
   const bool tries = request.trial_seconds > 0 && rivals && !request.run.StopIsAsked();
   const bool dear = tries && chooser.TrialsAreDear();
   if (tries && !dear)

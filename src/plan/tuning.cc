@@ -245,10 +245,14 @@ double SearchShare(const Job& job) {
   return job.train.Has("search_share") ? job.train.Float("search_share") : kSearchShare;
 }
 
+bool MayEndEarly(const Job& job) {
+  return job.train.Has("target") || job.train.Has("early_stopping");
+}
+
 int64_t TuningSteps(const Job& job, const DataSets& data) {
   const double all = StepsOf(job, data);
   const auto teams = static_cast<double>(TeamsOf(job));
-  const double most = job.train.Has("target") ? kTuningSteps : kMostTuningSteps;
+  const double most = MayEndEarly(job) ? kTuningSteps : kMostTuningSteps;
   const double steps = std::min(SearchShare(job) * all, teams * most);
   const auto fewest = static_cast<double>(FewestTuningSteps(job, data));
   if (job.train.Has("search_share")) return steps < fewest ? 0 : std::llround(steps);

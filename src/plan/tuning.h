@@ -59,6 +59,9 @@ double SearchShare(const Job& job);
 /// Of a trial. One of each team is enough for executors whose steps are many batches.
 int64_t FewestSteps(const Job& job, const DataSets& data);
 
+/// Whether a training may end long before its last epoch, so that nobody knows how long it takes.
+bool MayEndEarly(const Job& job);
+
 /// Steps of all trials for the learning rate; 0: none. Without train.search_share, never so few
 /// that they do not tell rates apart.
 int64_t TuningSteps(const Job& job, const DataSets& data);

@@ -68,6 +68,7 @@ struct RunRequest {
   bool MayBeLaunched() const { return !cluster && !apart; }
   bool StopIsAsked() const { return yoke::StopIsAsked(stop_signal); }
   bool TimesOnly() const { return cluster && cluster->times_only; }
+  bool NodesFail() const { return cluster && cluster->machines.failures.death; }
 };
 
 }  // namespace yoke

@@ -180,7 +180,7 @@ EndEvent Train(const Job& job, const RunRequest& request) {
     throw;
   }
   if (decided.signal != 0) return StoppedUndecided(decided.signal, run ? &*run : nullptr, request);
-  const bool fails = request.cluster && request.cluster->machines.failures.death;
+  const bool fails = request.NodesFail();
   const int64_t replan_epochs = job.train.Int("replan_epochs");
   mine.pause_epochs = fails || request.steps > 0 ? 0 : replan_epochs;
   if (fails && (replan_epochs > 0 || job.train.String("planner") != "yoke"))

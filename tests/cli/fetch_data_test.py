@@ -161,7 +161,8 @@ class FetchDataTest(unittest.TestCase):
     def test_makes_files(self):
         first = hashlib.sha256(ROWS[:ROWS.index(b"9,2\n") + 4]).hexdigest()
         self.write_sets(rows=f'url = "{self.url("rows.csv.gz")}"\npath = "rows/rows.csv.gz"\nkeep = true\n'
-                             f'makes = [{{ path = "few/rows.xz", lines = 10, sha256 = "{first}" }}]',
+                             f'makes = [{{ path = "few/rows.xz", lines = 10, sha256 = "{first}" }}, '
+                             '{ path = "few/later.csv", skip = 1, lines = 3 }, { path = "few/rest.csv", skip = 2 }]',
                         batches=f'url = "{self.url("batches.tar.gz")}"\npath = "batches/batches.tar.gz"\n'
                                 'makes = [{ path = "batches/one.bin.xz", member = "batches/one.bin", bytes = 1000 }, '
                                 '{ path = "batches/all.bin", member = "batches/one.bin" }]',
@@ -169,13 +170,15 @@ class FetchDataTest(unittest.TestCase):
                                'makes = [{ path = "images/images.tar.xz", folder = "top/Dataset/" }]')
         self.fetch("rows", "batches", "images")
         self.assertEqual(lzma.open(self.data / "few/rows.xz").read().splitlines(), ROWS.splitlines()[:10])
+        self.assertEqual((self.data / "few/later.csv").read_bytes().splitlines(), ROWS.splitlines()[1:4])
+        self.assertEqual((self.data / "few/rest.csv").read_bytes().splitlines(), ROWS.splitlines()[2:])
         self.assertEqual(lzma.open(self.data / "batches/one.bin.xz").read(), NOISE[:1000])
         self.assertEqual((self.data / "batches/all.bin").read_bytes(), NOISE)
         with tarfile.open(self.data / "images/images.tar.xz") as archive:
             self.assertEqual([(member.name, archive.extractfile(member).read()) for member in archive],
                              [(name, f"top/Dataset/{name}".encode()) for name in ("0/a.jpg", "1/b.jpg")])
-        self.assertEqual(self.files(), ["batches/all.bin", "batches/one.bin.xz", "few/rows.xz", "first_downloads.sha256", "images/images.tar.xz",
-                                        "rows/rows.csv.gz"])
+        self.assertEqual(self.files(), ["batches/all.bin", "batches/one.bin.xz", "few/later.csv", "few/rest.csv", "few/rows.xz",
+                                        "first_downloads.sha256", "images/images.tar.xz", "rows/rows.csv.gz"])
 
     def test_makes_nothing_wrong(self):
         rows = f'url = "{self.url("rows.csv.gz")}"\npath = "rows/rows.csv.gz"\n'
