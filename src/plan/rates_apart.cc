@@ -22,7 +22,8 @@
 namespace yoke {
 namespace {
 
-constexpr int64_t kApartSteps = 40;  // of a trial, at most
+constexpr int64_t kApartSteps = 40;   // of a trial, at most
+constexpr int64_t kFewestApart = 20;  // of one that the time limits; fewer tell nothing
 constexpr int64_t kMostRounds = 4;
 constexpr int64_t kLeastRounds = 2;  // that the steps of all trials allow, at least
 constexpr size_t kFewestRates = 5;   // rates of a round
@@ -85,6 +86,7 @@ class RatesApart {
 
   Tuned Find() {
     if (rates_.empty()) return {};
+    FitSteps();
     const std::string cost =
         TuningCostNote({.steps = kMostRounds * Turns() * steps_ * TeamsOf(job_), .apart = true},
                        job_, trials_.data);
@@ -93,8 +95,9 @@ class RatesApart {
     for (int64_t rounds = 1; rounds < kMostRounds && !trials_.run.StopIsAsked(); ++rounds) {
       const std::vector<size_t> next = Next();
       if (next.empty()) break;
-      const bool allowed = (rounds + 1) * Turns() * steps_ <= most_steps_ &&
-                           (trials_.seconds == 0 || trained_ + round <= trials_.seconds);
+      const bool allowed =
+          (rounds + 1) * Turns() * steps_ <= most_steps_ &&
+          (trials_.seconds == 0 || rounds < kLeastRounds || trained_ + round <= trials_.seconds);
       if (!losses_[next[0]].empty() && !allowed) break;
       round = Round(next);
     }
@@ -103,7 +106,8 @@ class RatesApart {
       if (!losses_[i].empty())
         found.tried.push_back({.setting = {.rate = rates_[i]},
                                .loss = LossOf(i),
-                               .steps = steps_ * std::ssize(losses_[i])});
+                               .steps = steps_ * std::ssize(losses_[i]),
+                               .trial_steps = steps_});
     const double rate = RateOfReplicas(job_, found.tried);
     if (trials_.run.StopIsAsked() || rate == 0) return found;
     found.best = SettingOf(WithSetting(job_, {.rate = rate}));
@@ -111,6 +115,19 @@ class RatesApart {
   }
 
  private:
+  /// In virtual time trials are shorter where its limit does not hold the least rounds.
+  void FitSteps() {
+    if (!trials_.run.cluster || trials_.seconds == 0 || trials_.run.StopIsAsked()) return;
+    const Trial step = TrainAlone(alone_, 1, replicas_[0]);
+    if (!step.failure.empty() || step.seconds <= 0) return;
+    trained_ += step.seconds;
+    const double fit =
+        trials_.seconds / (static_cast<double>(kMostRounds * Turns()) * step.seconds);
+    steps_ = std::clamp(static_cast<int64_t>(std::min(fit, double(steps_))),
+                        std::min(steps_, std::max(FewestSteps(alone_, trials_.data), kFewestApart)),
+                        steps_);
+  }
+
   /// Trials of a round on each replica.
   int64_t Turns() const {
     return static_cast<int64_t>((kFewestRates + replicas_.size() - 1) / replicas_.size());
@@ -202,17 +219,21 @@ class RatesApart {
   /// In virtual time one after the other, each on its node.
   std::vector<Trial> TrainAll(const std::vector<Job>& jobs) const {
     std::vector<Trial> trials;
-    const std::string folder = trials_.folder + "/apart";
-    for (size_t i = 0; i < jobs.size() && !trials_.run.StopIsAsked(); ++i) {
-      trials.push_back(RunTrial(jobs[i], {.data = trials_.data,
-                                          .run = trials_.run,
-                                          .apart = true,
-                                          .folder = folder,
-                                          .steps = steps_,
-                                          .rank = replicas_[i]}));
-      std::filesystem::remove_all(folder);
-    }
+    for (size_t i = 0; i < jobs.size() && !trials_.run.StopIsAsked(); ++i)
+      trials.push_back(TrainAlone(jobs[i], steps_, replicas_[i]));
     return trials;
+  }
+
+  Trial TrainAlone(const Job& job, int64_t steps, int rank) const {
+    const std::string folder = trials_.folder + "/apart";
+    Trial trial = RunTrial(job, {.data = trials_.data,
+                                 .run = trials_.run,
+                                 .apart = true,
+                                 .folder = folder,
+                                 .steps = steps,
+                                 .rank = rank});
+    std::filesystem::remove_all(folder);
+    return trial;
   }
 
   const Job& job_;
@@ -222,9 +243,16 @@ class RatesApart {
   const std::vector<double> rates_;
   std::vector<std::vector<double>> losses_;  // by rate
   const int64_t most_steps_;                 // of all trials on a replica
-  const int64_t steps_;                      // of a trial
+  int64_t steps_;                            // of a trial
   double trained_ = 0;                       // seconds
 };
+
+/// What they prefer is higher in proportion: rate times steps tells how far a trial gets.
+double ShortTrials(const std::vector<TriedSetting>& tried) {
+  const int64_t steps = tried.empty() ? 0 : tried[0].trial_steps;
+  if (steps == 0) return 1;
+  return static_cast<double>(std::clamp(steps, kFewestApart, kApartSteps)) / kApartSteps;
+}
 
 }  // namespace
 
@@ -242,7 +270,7 @@ double RateOfReplicas(const Job& job, const std::vector<TriedSetting>& tried) {
     rate *= std::pow(rates[best] / rates[best - 1],
                      LowestOf(losses[best - 1], losses[best], losses[best + 1]));
   const bool mean_gradient = !StrategyOf(job).replicas_differ;
-  rate *= kBelow * std::sqrt(mean_gradient ? RolesOf(job).team : 1);
+  rate *= kBelow * ShortTrials(tried) * std::sqrt(mean_gradient ? RolesOf(job).team : 1);
   const auto& all = FindEntry(rules(), "rule", job.train.String("rule")).rates;
   const double own = std::min(SettingOf(job).rate, all[all.size() / 2]);
   if (rate < own && losses[Nearest(rates, own)] <= kBearable * losses[best]) rate = own;

@@ -73,13 +73,29 @@ TEST_F(RatesApartTest, ARateOfTheRule) {
 
 TEST_F(RatesApartTest, RunsSideBySide) {
   Trials once = Of(300);
-  once.seconds = 1e-9;  // no repetition
+  once.seconds = 1e-9;  // two rounds
   const double all = FindRateApart(FourOf("allreduce"), once).trained;
   SlowDown(1, 1.5);  // all wait for it
   EXPECT_NEAR(FindRateApart(FourOf("allreduce"), once).trained, 1.5 * all, 0.1 * all);
   SlowDown(1, 1000);  // no rate is tested there
   const double without = FindRateApart(FourOf("allreduce"), once).trained;
   EXPECT_LT(without, 3 * all);
+}
+
+/// Where the time does not hold four rounds of 40 steps, trials have 20, in two rounds at least.
+TEST_F(RatesApartTest, TrialsFitTheTime) {
+  Trials trials = Of(400);
+  const auto count = [this](const std::string& text) {
+    return std::ranges::count_if(told_, testing::Matches(HasSubstr(text)));
+  };
+  FindRateApart(FourOf("gossip_push"), trials);
+  EXPECT_GT(count(" after 40 steps"), 0);
+  EXPECT_EQ(count(" after 40 steps"), count(": loss "));
+  told_.clear();
+  trials.seconds = 1e-9;
+  FindRateApart(FourOf("gossip_push"), trials);
+  EXPECT_EQ(count(" after 20 steps"), 16);
+  EXPECT_EQ(count(": loss "), 16);
 }
 
 TEST_F(RatesApartTest, JitterMakesNoNodeSlow) {
@@ -139,6 +155,16 @@ TEST_F(RatesApartTest, TheOwnRateBelowTheElasticBound) {
                                            {.setting = {.rate = 0.001}, .loss = 1.3}};
   const Job job = FourOf("easgd_sync3", {{"cluster.rho", "10"}, {"train.learning_rate", "0.01"}});
   EXPECT_EQ(RateOfReplicas(job, tried), 0.01);
+}
+
+/// Short trials prefer high rates.
+TEST_F(RatesApartTest, LessAfterShortTrials) {
+  const Overrides adam = {{"train.rule", "adam"}, {"train.learning_rate", "0.0001"}};
+  for (const auto& [steps, rate] : {std::pair(80, 7e-4), {40, 7e-4}, {30, 5.25e-4}, {10, 3.5e-4}}) {
+    std::vector<TriedSetting> tried = TriedByAdam();
+    for (TriedSetting& one : tried) one.trial_steps = steps;
+    EXPECT_NEAR(RateOfReplicas(FourOf("local_sgd", adam), tried), rate, 1e-9) << steps;
+  }
 }
 
 TEST_F(RatesApartTest, WhatReplicasMakeOfOnesRates) {
