@@ -50,11 +50,12 @@ class BatchSizes {
   int64_t Next(size_t device) const {
     return asked_[device] % s_.limits[device].workers == 0 ? Adapted(device) : sizes_[device];
   }
-  /// It takes that batch.
+  /// The device takes a batch of the size that Next() gave.
   void Take(size_t device, int64_t next) {
     sizes_[device] = next;
     ++asked_[device];
   }
+  /// The next size, which the device takes.
   int64_t Ask(size_t device) {
     Take(device, Next(device));
     return sizes_[device];

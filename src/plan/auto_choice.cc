@@ -76,7 +76,7 @@ void AutoChoice::ByTrials() {
   priced_ = parts && order_.run.cluster && HasPrices(order_, data_);
   const bool wait = TrialsWait(decision_.job, order_.run);
   if (priced_ && (tunes_.rate || wait)) return OnACluster();
-  if (wait) Note(kTrialsWait);
+  if (wait && (parts || tunes_.momentum)) Note(kTrialsWait);
   if (wait && !tunes_.rate && !order_.run.cluster) return;
   const Trial last = FirstTrials(wait);  // in virtual time it says when to pause
   order_.example_seconds = last.seconds_per_example;

@@ -1,4 +1,4 @@
-// Leaders: prices, and who of the candidates is tried.
+// Leaders: prices, and the choice of the candidates to try.
 #include "plan/leaders.h"
 
 #include <fmt/core.h>
@@ -67,7 +67,6 @@ void PriceAll(const SearchRequest& request, std::vector<Candidate>& candidates) 
   }
 }
 
-/// The best by prediction first, then what has no price, then what is dropped.
 void Sort(std::vector<Candidate>& candidates) {
   std::ranges::stable_sort(candidates, {}, [](const Candidate& one) {
     const bool priced = one.seconds_per_update > 0;

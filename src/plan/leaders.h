@@ -23,7 +23,7 @@ std::vector<Candidate> PricedCandidates(const SearchRequest& request);
 /// has trained. Leaders of several replicas differ in strategy.
 void KeepLeaders(const SearchRequest& request, std::vector<Candidate>& candidates);
 
-/// By another efficiency than before.
+/// Predicts by another efficiency, also in reasons for dropping.
 void PriceAgain(const Efficiency& before, const Efficiency& now,
                 std::vector<Candidate>& candidates);
 

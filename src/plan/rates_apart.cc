@@ -16,6 +16,7 @@
 #include "optim/rule.h"
 #include "plan/candidates.h"
 #include "plan/measured_job.h"
+#include "train/epoch_cursor.h"
 #include "train/job/devices.h"
 #include "train/job/parts.h"
 
@@ -23,9 +24,10 @@ namespace yoke {
 namespace {
 
 constexpr int64_t kApartSteps = 40;   // of a trial, at most
-constexpr int64_t kFewestApart = 20;  // of one that the time limits; fewer tell nothing
+constexpr int64_t kFewestApart = 20;  // batches of one that the time limits: fewer tell nothing
+constexpr int64_t kProbeSteps = 2;
 constexpr int64_t kMostRounds = 4;
-constexpr int64_t kLeastRounds = 2;  // that the steps of all trials allow, at least
+constexpr int64_t kLeastRounds = 2;  // that the steps allow; in virtual time they come in any case
 constexpr size_t kFewestRates = 5;   // rates of a round
 constexpr int64_t kAloneSteps = 2;   // of one replica, for one of all
 constexpr double kAboutAsFast = 2;   // times the seconds of the fastest
@@ -44,7 +46,7 @@ double MeanSeconds(const Job& job, const SimulatedRanks& machines, int rank) {
   return sum / kDraws;
 }
 
-/// The replicas that are about as fast as the fastest one, where that is known.
+/// The replicas that are about as fast as the fastest one, where that is known; the slowest last.
 std::vector<int> FastReplicas(const Job& job, const Trials& trials) {
   std::vector<int> all(static_cast<size_t>(job.cluster.Int("replicas")));
   std::iota(all.begin(), all.end(), 0);
@@ -54,7 +56,9 @@ std::vector<int> FastReplicas(const Job& job, const Trials& trials) {
   seconds.reserve(all.size());
   for (const int rank : all) seconds.push_back(MeanSeconds(job, cluster->machines, rank));
   const double most = kAboutAsFast * std::ranges::min(seconds);
-  std::erase_if(all, [&](int rank) { return seconds[static_cast<size_t>(rank)] > most; });
+  const auto of = [&](int rank) { return seconds[static_cast<size_t>(rank)]; };
+  std::erase_if(all, [&](int rank) { return of(rank) > most; });
+  std::ranges::stable_sort(all, {}, of);
   return all;
 }
 
@@ -104,10 +108,11 @@ class RatesApart {
     Tuned found = {.trained = trained_};
     for (size_t i = 0; i < rates_.size(); ++i)
       if (!losses_[i].empty())
-        found.tried.push_back({.setting = {.rate = rates_[i]},
-                               .loss = LossOf(i),
-                               .steps = steps_ * std::ssize(losses_[i]),
-                               .trial_steps = steps_});
+        found.tried.push_back(
+            {.setting = {.rate = rates_[i]},
+             .loss = LossOf(i),
+             .steps = steps_ * std::ssize(losses_[i]),
+             .trial_batches = std::llround(static_cast<double>(steps_) * Batches())});
     const double rate = RateOfReplicas(job_, found.tried);
     if (trials_.run.StopIsAsked() || rate == 0) return found;
     found.best = SettingOf(WithSetting(job_, {.rate = rate}));
@@ -115,17 +120,22 @@ class RatesApart {
   }
 
  private:
-  /// In virtual time trials are shorter where its limit does not hold the least rounds.
+  /// Of a step.
+  double Batches() const {
+    return static_cast<double>(StepExamplesOf(alone_, trials_.data.train->Size())) /
+           static_cast<double>(BatchOf(alone_));
+  }
+
+  /// In virtual time trials are shorter where its limit does not hold all rounds.
   void FitSteps() {
     if (!trials_.run.cluster || trials_.seconds == 0 || trials_.run.StopIsAsked()) return;
-    const Trial step = TrainAlone(alone_, 1, replicas_[0]);
-    if (!step.failure.empty() || step.seconds <= 0) return;
-    trained_ += step.seconds;
-    const double fit =
-        trials_.seconds / (static_cast<double>(kMostRounds * Turns()) * step.seconds);
-    steps_ = std::clamp(static_cast<int64_t>(std::min(fit, double(steps_))),
-                        std::min(steps_, std::max(FewestSteps(alone_, trials_.data), kFewestApart)),
-                        steps_);
+    const Trial probe = TrainAlone(alone_, kProbeSteps, replicas_.back());
+    if (!probe.failure.empty() || probe.seconds <= 0) return;
+    trained_ += probe.seconds;
+    const double all = kProbeSteps * (trials_.seconds - trained_) / probe.seconds;
+    const auto fit = static_cast<int64_t>(std::min(all / double(kMostRounds * Turns()), 1e9));
+    const auto fewest = static_cast<int64_t>(kFewestApart / Batches());
+    steps_ = std::min(steps_, std::max({fit, fewest, FewestSteps(alone_, trials_.data)}));
   }
 
   /// Trials of a round on each replica.
@@ -247,11 +257,11 @@ class RatesApart {
   double trained_ = 0;                       // seconds
 };
 
-/// What they prefer is higher in proportion: rate times steps tells how far a trial gets.
-double ShortTrials(const std::vector<TriedSetting>& tried) {
-  const int64_t steps = tried.empty() ? 0 : tried[0].trial_steps;
-  if (steps == 0) return 1;
-  return static_cast<double>(std::clamp(steps, kFewestApart, kApartSteps)) / kApartSteps;
+/// The best rate of a short trial is too high: what counts is the rate times the steps.
+double FactorOfShortTrials(const std::vector<TriedSetting>& tried) {
+  const int64_t batches = tried.empty() ? 0 : tried[0].trial_batches;
+  if (batches == 0) return 1;
+  return static_cast<double>(std::clamp(batches, kFewestApart, kApartSteps)) / kApartSteps;
 }
 
 }  // namespace
@@ -270,7 +280,7 @@ double RateOfReplicas(const Job& job, const std::vector<TriedSetting>& tried) {
     rate *= std::pow(rates[best] / rates[best - 1],
                      LowestOf(losses[best - 1], losses[best], losses[best + 1]));
   const bool mean_gradient = !StrategyOf(job).replicas_differ;
-  rate *= kBelow * ShortTrials(tried) * std::sqrt(mean_gradient ? RolesOf(job).team : 1);
+  rate *= kBelow * FactorOfShortTrials(tried) * std::sqrt(mean_gradient ? RolesOf(job).team : 1);
   const auto& all = FindEntry(rules(), "rule", job.train.String("rule")).rates;
   const double own = std::min(SettingOf(job).rate, all[all.size() / 2]);
   if (rate < own && losses[Nearest(rates, own)] <= kBearable * losses[best]) rate = own;

@@ -32,8 +32,8 @@ bool HasRates(const Job& job);
 struct TriedSetting {
   Setting setting = {};
   double loss = 0;
-  int64_t steps = 0;        ///< 0: trials are by time.
-  int64_t trial_steps = 0;  ///< Of each of several trials; 0: it had one.
+  int64_t steps = 0;          ///< 0: trials are by time.
+  int64_t trial_batches = 0;  ///< Of each trial of a replica alone; 0: another kind of trial.
 };
 
 /// Whether the first is better: by loss; within 1 % the larger rate is better, then the larger

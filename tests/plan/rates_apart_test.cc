@@ -82,20 +82,31 @@ TEST_F(RatesApartTest, RunsSideBySide) {
   EXPECT_LT(without, 3 * all);
 }
 
-/// Where the time does not hold four rounds of 40 steps, trials have 20, in two rounds at least.
+/// Where the time does not hold four rounds of 40 steps, trials are shorter; two rounds of 20 come
+/// in any case.
 TEST_F(RatesApartTest, TrialsFitTheTime) {
-  Trials trials = Of(400);
-  const auto count = [this](const std::string& text) {
-    return std::ranges::count_if(told_, testing::Matches(HasSubstr(text)));
+  Trials trials = Of(600);
+  const auto find = [&] {
+    told_.clear();
+    return FindRateApart(FourOf("gossip_push"), trials).trained;
   };
-  FindRateApart(FourOf("gossip_push"), trials);
-  EXPECT_GT(count(" after 40 steps"), 0);
-  EXPECT_EQ(count(" after 40 steps"), count(": loss "));
-  told_.clear();
+  const auto trials_of = [this](int64_t steps) {
+    const auto told = [this](const std::string& text) {
+      return std::ranges::count_if(told_, testing::Matches(HasSubstr(text)));
+    };
+    EXPECT_EQ(told(fmt::format(" after {} steps", steps)), told(": loss "));
+    return told(": loss ");
+  };
   trials.seconds = 1e-9;
-  FindRateApart(FourOf("gossip_push"), trials);
-  EXPECT_EQ(count(" after 20 steps"), 16);
-  EXPECT_EQ(count(": loss "), 16);
+  const double step =
+      find() / (2 + 2 * 2 * 20);  // two of the probe; two trials of a replica a round
+  EXPECT_EQ(trials_of(20), 2 * 8);
+  trials.seconds = (2 + 4 * 2 * 30.5) * step;
+  EXPECT_LE(find(), trials.seconds);
+  EXPECT_EQ(trials_of(30), 4 * 8);
+  trials.seconds = 1000 * step;
+  find();
+  trials_of(40);
 }
 
 TEST_F(RatesApartTest, JitterMakesNoNodeSlow) {
@@ -162,7 +173,7 @@ TEST_F(RatesApartTest, LessAfterShortTrials) {
   const Overrides adam = {{"train.rule", "adam"}, {"train.learning_rate", "0.0001"}};
   for (const auto& [steps, rate] : {std::pair(80, 7e-4), {40, 7e-4}, {30, 5.25e-4}, {10, 3.5e-4}}) {
     std::vector<TriedSetting> tried = TriedByAdam();
-    for (TriedSetting& one : tried) one.trial_steps = steps;
+    for (TriedSetting& one : tried) one.trial_batches = steps;
     EXPECT_NEAR(RateOfReplicas(FourOf("local_sgd", adam), tried), rate, 1e-9) << steps;
   }
 }
