@@ -3,6 +3,7 @@ import csv
 import json
 import math
 import random
+import re
 import shutil
 import unittest
 
@@ -187,6 +188,7 @@ class SaidTest(ProgramTest):
         text = self.good("train", "tiny.toml", "--set", "data.validation_share=0.1", "--set", "train.epochs=1").out
         self.assertIn("270 training, 30 validation and 60 test examples", text)
         self.assertRegex(text, r"validation \(loss [\d.]+  accuracy [\d.]+\)  test \(loss [\d.]+  accuracy [\d.]+\)")
+        text = re.sub(r", \d+ % waiting for data", "", text)  # told where a busy machine reads slowly
         self.assertLessEqual(max(len(line) for line in text.splitlines() if line.startswith("epoch")), 120)
 
     def test_threads_beyond_the_cores(self):

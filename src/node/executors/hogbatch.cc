@@ -35,9 +35,9 @@ ExecutorEntry hogbatch() {
   return {.name = "hogbatch",
           .summary = "CPU threads and devices update shared weights from small and large batches",
           .options = HogbatchOptions(
-              "Paper: batches of 1 example a thread and 8192 a device, asked for one by one. Yoke: "
-              "they follow train.batch, workers ask ahead, devices take less near a round's end. "
-              "w8a, batches of 64 and 512: loss 0.122 in 0.62 s, the paper's > 0.71.",
+              "Paper: batches of 1 a thread and 8192 a device, asked for one by one. Yoke: they "
+              "follow train.batch, workers ask ahead, devices take less near a round's end. w8a, "
+              "64 and 512: loss 0.122 in 0.62 s, the paper's > 0.71.",
               {{.name = "hogbatch_cpu_batch",
                 .type = OptionType::kInt,
                 .help = "Examples per update of a CPU thread; by default 16, or a thread's part of "
