@@ -79,7 +79,11 @@ class Cell:
 
     def error(self):
         """The mean final error in percent; None where a run diverged."""
-        return None if any(one.diverged for one in self.runs) else 100 * (1 - fmean(one.accuracy for one in self.runs))
+        return None if any(one.diverged for one in self.runs) else fmean(self.errors())
+
+    def errors(self):
+        """The final errors in percent of runs that did not diverge."""
+        return [100 * (1 - one.accuracy) for one in self.runs if not one.diverged]
 
     def seconds_to(self, percent):
         """Until the error is this low; None where it never is."""
@@ -102,8 +106,8 @@ class Cells:
         self.goals = {nodes: self.common_error(nodes) for nodes in self.nodes}
 
     def common_error(self, nodes):
-        """The highest final error of all methods, rounded up to a tenth: each has reached it."""
-        return max(int(10 * error + 1) / 10 for error in (self.cells[method, nodes].error() for method in METHODS) if error is not None)
+        """The highest final error of all runs, rounded up to a tenth: each has reached it."""
+        return max(int(10 * error + 1) / 10 for method in METHODS for error in self.cells[method, nodes].errors())
 
     def seconds_to_goal(self, method, nodes):
         return self.cells[method, nodes].seconds_to(self.goals[nodes])
