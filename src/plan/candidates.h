@@ -48,8 +48,8 @@ struct Candidate {
 
   std::string unpriced = {};  ///< Why it has no price, or "".
   std::string dropped = {};   ///< Why it is out, a sentence; empty: it is not.
+  bool repeats = false;       ///< One with a better or equal prediction does the same work.
   bool IsLeft() const { return dropped.empty(); }
-  bool repeats = false;  ///< One with a better or equal prediction does the same work.
 };
 
 /// Whether this CPU gains from a precision: f32, and bf16 if it multiplies it faster.
