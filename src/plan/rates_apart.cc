@@ -101,7 +101,8 @@ class RatesApart {
       if (next.empty()) break;
       const bool allowed =
           (rounds + 1) * Turns() * steps_ <= most_steps_ &&
-          (trials_.seconds == 0 || rounds < kLeastRounds || trained_ + round <= trials_.seconds);
+          (trials_.seconds == 0 || (trials_.run.cluster && rounds < kLeastRounds) ||
+           trained_ + round <= trials_.seconds);
       if (!losses_[next[0]].empty() && !allowed) break;
       round = Round(next);
     }
